@@ -207,7 +207,7 @@ function findingOf(
     ...hintOf(x, candidate),
     ...(isLeast ? { least: true } : {}),
     ...(since === undefined ? {} : { since: { from: sent(since.from), calls: since.calls.map(sent) } }),
-    ...written({
+    ...fixtureText({
       requirement,
       part,
       sentence,
@@ -272,11 +272,6 @@ function lastOutcome(x: Explorer, { kind, entry }: Candidate): string {
 }
 
 const mostOfAnswer = 120
-
-function written(input: Parameters<typeof fixtureText>[0]): Pick<Found, 'fixture' | 'whyNoFixture'> {
-  const made = fixtureText(input)
-  return 'text' in made ? { fixture: made.text } : { fixture: null, whyNoFixture: made.why }
-}
 
 /** What the document demands of the last call. */
 function demanded({ kind, outcome, demands = {} }: Candidate): { expect: 'accepted' | 'refused'; result?: Matchers } {

@@ -20,7 +20,6 @@ import {
 
 type FixtureInput = Parameters<typeof fixtureText>[0]
 
-const textIn = (made: ReturnType<typeof fixtureText>): string => ('text' in made ? made.text : '')
 const about = { part: '3', sentence: 'A refresh revokes the old access token', message: 'A call was accepted' }
 function textOf(
   steps: readonly Step[],
@@ -28,7 +27,7 @@ function textOf(
   more: Partial<FixtureInput> = {},
 ): string {
   const outcomes = steps.map(() => 'accepted' as const)
-  return textIn(fixtureText({ requirement, ...about, steps, outcomes, expect: 'refused', ...more }))
+  return fixtureText({ requirement, ...about, steps, outcomes, expect: 'refused', ...more }).fixture ?? ''
 }
 
 const first = inDocumentOrder(grant('by-ecc', ['solution'], { as: 'pair7' }))
@@ -249,7 +248,8 @@ test('comments say which key is which, and what is changed how', () => {
 test('a finding that was not seen again is not written', () => {
   const input = { requirement: 'a/b', part: '1', sentence: 'S', message: 'M', expect: 'refused' } as const
   expect(fixtureText({ ...input, steps: [right], outcomes: ['accepted'], isSeenAgain: false })).toEqual({
-    why: 'it was not seen again, so these steps do not show it',
+    fixture: null,
+    whyNoFixture: 'it was not seen again, so these steps do not show it',
   })
 })
 

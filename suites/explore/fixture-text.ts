@@ -97,22 +97,21 @@ interface FixtureInput {
   readonly ofTarget?: ReadonlyMap<string, string>
 }
 
-/** A finding as a scenario, or why there is none. */
-type WrittenFinding = { readonly text: string } | { readonly why: string }
-
 /** Thrown where the steps prove nothing about another server; the message says why. */
 class Unsayable extends Error {}
 
-export function fixtureText(found: FixtureInput): WrittenFinding {
+/** A finding as a scenario, or why there is none. */
+export function fixtureText(found: FixtureInput): { fixture: string | null; whyNoFixture?: string } {
+  const none = (whyNoFixture: string) => ({ fixture: null, whyNoFixture })
   const input = { ...found, steps: found.steps.map((step) => withWordOfEnding(step, found.endings)) }
   const last = input.steps.at(-1)
-  if (last === undefined || isWait(last)) return { why: 'it has no call' }
+  if (last === undefined || isWait(last)) return none('it has no call')
   const why = whyOnlyHere(input)
-  if (why !== undefined) return { why }
+  if (why !== undefined) return none(why)
   try {
-    return { text: scenarioText(input, last) }
+    return { fixture: scenarioText(input, last) }
   } catch (error) {
-    if (error instanceof Unsayable) return { why: error.message }
+    if (error instanceof Unsayable) return none(error.message)
     throw error
   }
 }

@@ -201,13 +201,6 @@ async function worksMapped(x: Explorer, address: Address, who: string): Promise<
 /** Of a network for documentation, so never ours. */
 const foreignAddress = '203.0.113.7'
 
-interface Trial {
-  readonly misuse: Misuse
-  readonly scope: readonly string[]
-  /** undefined: it cannot be tried here. */
-  wrong(pair: string): CallStep | undefined
-}
-
 /**
  * Learns after which misuses of a token the target refuses it, and others, for good (errors/outcomes): the document does not show that.
  *
@@ -218,7 +211,7 @@ export async function learnWithdrawals(x: Explorer, who: string, keys: boolean):
   const found = new Set<Misuse>()
   // As long as it is not known, no refusal after a misuse means anything.
   x.setTerms({ withdraws: new Set(['address', 'scope', 'kind', 'altered', 'reuse']) })
-  for (const { misuse, scope, wrong } of trials(x, keys)) {
+  for (const [misuse, scope, wrong] of trials(x, keys)) {
     const pair = await granted(x, { who, scope })
     const step = pair === undefined ? undefined : wrong(pair)
     if (pair === undefined || step === undefined || !(await works(x, pair))) continue
@@ -229,26 +222,19 @@ export async function learnWithdrawals(x: Explorer, who: string, keys: boolean):
   x.setTerms({ withdraws: found })
 }
 
-function trials({ addresses: [, second] }: Explorer, keys: boolean): readonly Trial[] {
-  const late = { field: 'param refreshToken', operation: 'late-changed' }
+/** Each misuse, the scope of a pair for it, and the wrong call; undefined: it cannot be tried here. */
+function trials(
+  { addresses: [, second] }: Explorer,
+  keys: boolean,
+): readonly (readonly [Misuse, readonly string[], (pair: string) => CallStep | undefined])[] {
+  const plain = ['solution']
+  const field = 'param refreshToken'
   return [
-    {
-      misuse: 'address',
-      scope: ['solution', 'ipAddr:'],
-      wrong: (pair) => (second === undefined ? undefined : list(token(pair), { from: second.name })),
-    },
-    {
-      misuse: 'scope',
-      scope: ['solution'],
-      wrong: (pair) => (keys ? create(token(pair), { name: 'deviation-$unique', scope: ['solution'] }) : undefined),
-    },
-    { misuse: 'kind', scope: ['solution'], wrong: (pair) => list({ token: `$${pair}.refreshToken` }) },
-    {
-      misuse: 'kind',
-      scope: ['solution'],
-      wrong: (pair) => changed(refresh(pair), { field: 'param refreshToken', value: `$${pair}.accessToken` }),
-    },
-    { misuse: 'altered', scope: ['solution'], wrong: (pair) => changed(refresh(pair), late) },
+    ['address', [...plain, 'ipAddr:'], (pair) => second && list(token(pair), { from: second.name })],
+    ['scope', plain, (pair) => (keys ? create(token(pair), { name: 'deviation-$unique', scope: plain }) : undefined)],
+    ['kind', plain, (pair) => list({ token: `$${pair}.refreshToken` })],
+    ['kind', plain, (pair) => changed(refresh(pair), { field, value: `$${pair}.accessToken` })],
+    ['altered', plain, (pair) => changed(refresh(pair), { field, operation: 'late-changed' })],
   ]
 }
 

@@ -50,5 +50,5 @@ test('a session of a crowd that is refused is told and written as a refusal', ()
   const candidate = { kind: 'refused', requirement: 'sessions/created', message } as Candidate
   expect(headline(candidate, { steps, outcomes })).toMatch(/^A call of solution\/listSolutions .* was refused$/)
   const input = { requirement: 'sessions/created', part: '2', sentence: 'A sentence', message, steps, outcomes }
-  expect(fixtureText({ ...input, expect: 'accepted' } satisfies FixtureInput)).not.toHaveProperty('text')
+  expect(fixtureText({ ...input, expect: 'accepted' } satisfies FixtureInput).fixture).toBeNull()
 })

@@ -119,7 +119,7 @@ function scenarioOf(
     const [only] = calls as [CallStep]
     const last = kind === 'history' ? atOnce(calls, 'new') : kind === 'shape' ? named(only, 'judged') : only
     const steps = [...before, last].map(inDocumentOrder)
-    const written = fixtureText({
+    return fixtureText({
       requirement,
       part,
       sentence: text,
@@ -130,8 +130,7 @@ function scenarioOf(
       ...(kind === 'history' ? { wrong: { at: rivals.indexOf(caseCall), isByItself: false } } : {}),
       creationOf: told.creationOf,
       ofTarget: told.ofTarget,
-    })
-    return 'text' in written ? written.text : null
+    }).fixture
   } catch (error) {
     if (error instanceof NotTold) return null
     throw error
