@@ -264,8 +264,15 @@ const isSpent = (core: Core, calls = 1): boolean => core.made + calls > core.lim
 
 type Exchanged = ReturnType<ReturnType<typeof prepare>['conclude']>
 
+/** Sends a step. */
+async function exchange(core: Core, rendered: Rendered, atOnce = false): Promise<Exchanged> {
+  const [exchanged] = await exchangeAll(core, [rendered], atOnce)
+  if (exchanged === undefined) throw new Error('a step without its answer')
+  return exchanged
+}
+
 /** Sends steps, several of them in the same moment. */
-async function exchange(core: Core, planned: readonly Rendered[], atOnce = false): Promise<Exchanged[]> {
+async function exchangeAll(core: Core, planned: readonly Rendered[], atOnce: boolean): Promise<Exchanged[]> {
   const prepared = planned.map((one) => prepare(core, one))
   const delivered = await deliver(
     core.line,
@@ -367,11 +374,11 @@ async function call(core: Core, wanted: CallStep, only?: Verdict['is'], lane = 0
   const [before, at] = [core.known, now(core)]
   const foreseen = only === undefined ? undefined : facts(before, planned, at)
   if (foreseen !== undefined && judge(core.known, foreseen).is !== only) return null
-  const exchanged = exchange(core, [rendered], lane > 0)
+  const exchanged = exchange(core, rendered, lane > 0)
   // Any other call is judged while its answer is on the way.
   if (foreseen === undefined) await Promise.race([exchanged, setImmediate()])
   const known = foreseen ?? facts(before, planned, at)
-  const [{ call: made, answer, span, shown }] = (await exchanged) as [Exchanged]
+  const { call: made, answer, span, shown } = await exchanged
   const late = made.authorization !== planned.authorization || span.to - span.from > notableMs
   const certain = late ? facts(core.known, made, span) : known
   const seen: Seen = { step, call: made, verdict: judge(core.known, certain), answer, span }
@@ -457,7 +464,7 @@ async function burst(core: Core, step: BurstStep): Promise<(Seen | null)[]> {
   if (isSpent(core, made.length)) return []
   core.showLatest = () => undefined
   const before = core.known
-  const sent = (await exchange(core, made, true)).map(({ step: one, call, answer, span, status }) => {
+  const sent = (await exchangeAll(core, made, true)).map(({ step: one, call, answer, span, status }) => {
     const isAway = answer.kind === 'broken' && isUnavailable(status)
     return { step: one, call, answer: isAway ? ({ kind: 'unread' } as const) : answer, span }
   })
@@ -550,8 +557,7 @@ async function takesRoot(core: Core, from?: string): Promise<boolean> {
 /** The answer to a listing by the root key; undefined if it cannot be made. */
 async function askRoot(core: Core, from?: string): Promise<Answer | undefined> {
   const rendered = tryRender(core, list(core.byRoot, { connection: 'new', ...defined({ from }) }))
-  const [exchanged] = rendered === null ? [] : await exchange(core, [rendered])
-  return exchanged?.answer
+  return rendered === null ? undefined : (await exchange(core, rendered)).answer
 }
 
 // The state of an exploration: a step becomes a call, and its answer updates the state.

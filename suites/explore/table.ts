@@ -4,7 +4,7 @@ import type { Operations } from '../engine/language/deviations.ts'
 import { levelOf } from '../engine/model/judge.ts'
 import { type Random, shuffled } from '../engine/signer/random.ts'
 import type { Explorer } from './explorer.ts'
-import { apikeyScope, type Caller, isAccepted, mayTryCreation, pairOf } from './keyring.ts'
+import { apikeyScope, type Caller, mayTryCreation, pairOf } from './keyring.ts'
 import {
   type Auth,
   basic,
@@ -183,7 +183,7 @@ export async function deviate(
   if (!changes && (since === undefined || since >= controlEvery)) {
     if (x.foresee(wrong)?.is !== 'refused') return 'open'
     if (formed !== right && x.foresee(formed)?.is === 'refused') return 'unproved'
-    if (!(await isAccepted(x, formed))) return 'unproved'
+    if ((await x.call(formed))?.answer.kind !== 'accepted') return 'unproved'
     sinceControl.set(kind, 0)
   }
   const seen = await x.call(wrong, 'refused')
