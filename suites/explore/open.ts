@@ -70,7 +70,7 @@ interface Unexplored {
 export function knownBefore(target: Unexplored) {
   const { instance, loopback, fresh, created = 0, knownKeys = [], hasSurplusSessions = false } = target
   const { settings, root } = instance
-  const state = stateOfTarget(instance, { fresh, hasSurplusSessions })
+  const begun = stateOfTarget(instance, { fresh, hasSurplusSessions })
   const names = new Map<string, Value>([['root', credentialsOf(root)]])
   const known = knownKeys.flatMap((key, at) => {
     const nameless = knownKeys.slice(0, at).filter((other) => other.member === undefined && isLike(key, other)).length
@@ -81,16 +81,17 @@ export function knownBefore(target: Unexplored) {
     names.set(name, value)
     if (value.publicKey !== undefined) names.set(`${name}-own`, { publicKey: value.publicKey })
   }
+  const state: State = {
+    ...begun,
+    created,
+    keys: new Map([...begun.keys, ...known.map(({ key }) => [key.id, key] as const)]),
+    keyNames: layered(known.map(({ key }) => [key.name, true])),
+    // Names that are the same in every exploration may have been used before, which is open (sessions/reused-name).
+    sessionNames: layered(fixedSessionNames().map((name) => [name, true])),
+  }
   return {
     names,
-    state: {
-      ...state,
-      created,
-      keys: new Map([...state.keys, ...known.map(({ key }) => [key.id, key] as const)]),
-      keyNames: layered(known.map(({ key }) => [key.name, true])),
-      // Names that are the same in every exploration may have been used before, which is open (sessions/reused-name).
-      sessionNames: layered(fixedSessionNames().map((name) => [name, true])),
-    } satisfies State,
+    state,
     addresses: addressesOf(settings, loopback),
     /** Ids of solutions that the user names, and that can stand in a word of scope. */
     solutions: settings.solutions.filter((id) => /^[\w-]+$/.test(id)),
@@ -145,7 +146,7 @@ function asKnown(known: KnownKey, name: string): { name: string; value: Value; k
 }
 
 /** One of our addresses. */
-interface Address {
+type Address = {
   readonly name: string
   /** The local address to bind to; undefined: the machine chooses. */
   readonly local: string | undefined
