@@ -32,7 +32,7 @@ export const checks: readonly Check[] = areas.flatMap((area) =>
 )
 
 /** Whether a scenario is made for a check. */
-export const isMadeFor = ({ check, exercises }: Pick<Scenario, 'check' | 'exercises'>, id: string): boolean =>
+const isMadeFor = ({ check, exercises }: Pick<Scenario, 'check' | 'exercises'>, id: string): boolean =>
   check === id || exercises.includes(id)
 
 type Evidence = Parameters<Check['judge']>[0]
@@ -71,7 +71,8 @@ export function selectChecks({ auth, only, skip }: Selection) {
   )
   if (wanted.length === 0 || reported.length === 0)
     throw usageError('Nothing is selected: "client --list" shows the checks and scenarios')
-  return { scenarios: wanted, isReported }
+  const madeFor = (check: string): string[] => wanted.filter((one) => isMadeFor(one, check)).map(({ id }) => id)
+  return { scenarios: wanted, isReported, madeFor }
 }
 
 /** Checks that every id exists: a misspelt one would silently select the wrong checks. */

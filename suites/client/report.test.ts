@@ -27,7 +27,7 @@ function reportOf(journals: Journal[], given: Given = {}): ClientReport {
     meta: { ...meta, stopped },
     journals,
     results: judgeJournals(journals, []),
-    selected: { scenarios: [], isReported: reported },
+    selected: { scenarios: [], isReported: reported, madeFor: () => [] },
     known,
     strict,
   })

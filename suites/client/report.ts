@@ -15,7 +15,7 @@ import { areaOf, exchangeBlocks, staleBlock } from '../report/tell.ts'
 import { shellWord, unwrappedText } from '../report/text.ts'
 import { glyphs, knownWords } from '../report/verdict-words.ts'
 import { type Exchange, type Journal, type Request, readJournal, type Start, type Story } from './journal.ts'
-import { checks as allChecks, type CheckResult, isMadeFor, type selectChecks } from './judge.ts'
+import { checks as allChecks, type CheckResult, type selectChecks } from './judge.ts'
 
 type Selected = ReturnType<typeof selectChecks>
 
@@ -152,7 +152,7 @@ function reportCheck(
       diagnosis: (finding.diagnosis ?? []).map(redactor.text),
     }
   })
-  const made = selected.scenarios.filter((scenario) => isMadeFor(scenario, shown.id)).map(({ id }) => id)
+  const made = selected.madeFor(shown.id)
   const notShown =
     made.length > 0 ? `The client did nothing that shows it in ${made.join(', ')}` : 'No request of the client shows it'
   return {

@@ -9,7 +9,7 @@ import type { Document, Told } from './document.ts'
 import { htmlOfDocument, pageOfRun } from './html.ts'
 import { markdownOfDocument } from './markdown.ts'
 import type { Finding, Meta, Report } from './report.ts'
-import { entryWords, type Shown, type ToldCase, tellRun } from './tell.ts'
+import { type Shown, type ToldCase, tellRun } from './tell.ts'
 import { type Look, textOfDocument, unwrappedText } from './text.ts'
 
 /** The part of a report that a badge needs, of a server or of a client; only the first has findings of the model. */
@@ -96,7 +96,7 @@ function testRun(raw: Report): TestRun {
           message: `Found by a newer check, which is not in set ${meta.set}: ${test.message ?? ''}`,
         }),
       ),
-      ...stale.map((entry) => testOfStale(entryWords(entry), entry.reason)),
+      ...stale.map(({ words, reason }) => testOfStale(words, reason)),
     ],
     extra: { verdict, exitCode, summary, set: meta.set, seed: meta.seed },
   }

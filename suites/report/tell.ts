@@ -83,8 +83,9 @@ export function tellRun(
   const findings = tellFindings(report.findings)
   const newer: Shown[] = [...tellCases(report.newer.cases), ...tellFindings(report.newer.findings)]
   const causes = causesOf(report, cases, findings)
+  const stale = report.stale.map((entry) => ({ words: entryWords(entry), reason: entry.reason }))
   const blocks = {
-    stale: staleBlock(report.stale.map(entryWords)),
+    stale: staleBlock(stale.map(({ words }) => words)),
     observed: observationBlock(report, observations),
     open: openBlocks(report),
     left: leftBlock(report),
@@ -116,7 +117,7 @@ export function tellRun(
       { kind: 'lines', lines: report.explored === null ? [] : exploredLines(report.explored) },
     ],
   }
-  return { ...report, cases, findings, newer, causes, document, blocks }
+  return { ...report, cases, findings, newer, causes, stale, document, blocks }
 }
 
 /** The maximum length of a text: enough for the command that repeats a case. */
@@ -393,7 +394,7 @@ function leftBlock({ left, meta }: PrintedReport): Block {
 }
 
 /** The scenario, case and requirement that an entry of a baseline names. */
-export function entryWords({ scenario, case: name, requirement }: Omit<KnownEntry, 'reason' | 'issue'>): string {
+function entryWords({ scenario, case: name, requirement }: Omit<KnownEntry, 'reason' | 'issue'>): string {
   return [scenario, name, requirement].filter((part) => part !== undefined).join(', ')
 }
 
