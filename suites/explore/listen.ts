@@ -3,12 +3,7 @@
  * if no case is about it. It makes no calls. Only what is certain is reported. Refusals never are, because a limit, a lock or a lost
  * connection may explain them, and the case that needs the acceptance fails anyway; but that case may ask about its refused call.
  */
-import {
-  type CreatedKey,
-  type CreatedKeysEntry,
-  openCreatedKeys,
-  type RunEvent,
-} from '../engine/conversation/conversation.ts'
+import { type CreatedKey, openCreatedKeys, type Run, type RunEvent } from '../engine/conversation/conversation.ts'
 import { type TargetFacts, wordOfTokens } from '../engine/conversation/target-facts.ts'
 import { isObject } from '../engine/json.ts'
 import { envelopeRequirements } from '../engine/judge/classify.ts'
@@ -19,14 +14,14 @@ import type {
   LostPreparation,
   RefusalJudgement,
 } from '../engine/judge/problem.ts'
-import type { Corpus, Requirement } from '../engine/language/fixture-types.ts'
+import type { Requirement } from '../engine/language/fixture-types.ts'
 import { contradicts, facts, isKnownMethod, judge } from '../engine/model/judge.ts'
 import { learn, newerSessions, shape } from '../engine/model/learn.ts'
 import { looseBytes, presentedToken, readBody, readCall } from '../engine/model/read-call.ts'
 import type { Span } from '../engine/model/sessions.ts'
 import { type Call, type Fact, memberOf, type Pair, pairsOfLine, type State } from '../engine/model/state.ts'
 import { fromUtf8 } from '../engine/signer/bytes.ts'
-import type { Instance, Target, WireRequest } from '../engine/target.ts'
+import type { Instance, WireRequest } from '../engine/target.ts'
 import type { Finding } from '../report/report.ts'
 import {
   answerOf,
@@ -456,17 +451,11 @@ function attemptedKey({ authorization, body }: Call): string | undefined {
   return authorization.includes(';') ? authorization.split(' ').at(-1)?.split(';')[0] : undefined
 }
 
+type Listens = Pick<Run, 'target' | 'corpus'> & Partial<Pick<Run, 'keptTestKeys' | 'earlierKeys'>>
+
 /** Lets the model listen to the cases of a run on a lasting target: what it knows of the target before the first of them. */
-
-interface ListensTo {
-  target: Target
-  corpus: Pick<Corpus, 'requirements'>
-  keptTestKeys?: readonly CreatedKey[]
-  earlierKeys?: readonly CreatedKeysEntry[]
-}
-
 export function listenToCases(
-  { target, corpus, keptTestKeys = [], earlierKeys = [] }: ListensTo,
+  { target, corpus, keptTestKeys = [], earlierKeys = [] }: Listens,
   instance: Instance,
   facts: TargetFacts,
 ) {
