@@ -26,15 +26,7 @@ import {
   spellingsWith,
 } from '../engine/signer/mistakes.ts'
 import { repertoireOf, search } from './search.ts'
-import {
-  differencesOf,
-  draftOfOwnData,
-  judgeOwnData,
-  readHeader,
-  signatureIsRight,
-  type VerifyInput,
-  verify,
-} from './verify.ts'
+import { differencesOf, judgeOwnData, readHeader, signatureIsRight, type VerifyInput, verify } from './verify.ts'
 
 export interface DiagnoseInput extends VerifyInput {
   /** The whole URL that was called; without it, mistakes with host, base path or query are rarely found. */
@@ -196,7 +188,7 @@ function searchInOwnData(
   const isBehindData = ({ stage }: KnownMistake) => stage !== 'data'
   const { before, rare, after } = repertoire
   const onTop = { before: before.filter(isBehindData), rare: rare.filter(isBehindData), after }
-  const own = draftOfOwnData(right, callersData)
+  const own: Draft = { ...right, pieces: [{ origin: 'other', bytes: callersData }] }
   const found = search(own, fields.signature, { ...onTop, alone: [], times: [], nearTimes: [] }, () => null)
   const differences = differencesOf(input, fields, callersData)
   return differences.length === 0 ? [] : found.slice(0, 1).map((mistakes) => [...differences, ...mistakes])

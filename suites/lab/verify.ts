@@ -6,7 +6,6 @@ import { defined } from '../engine/json.ts'
 import type { loadVectors } from '../engine/language/vectors.ts'
 import { fromBase64Strict, fromLatin1, sameBytes } from '../engine/signer/bytes.ts'
 import {
-  type Draft,
   draftOf,
   type HeaderFields,
   joinPieces,
@@ -288,11 +287,6 @@ export function judgeOwnData(input: VerifyInput) {
   return { isRight: false, isSigned, sentences }
 }
 
-/** The right draft with the caller's own data in place of the right ones. */
-export function draftOfOwnData(right: Draft, data: Uint8Array): Draft {
-  return { ...right, pieces: [{ origin: 'other', bytes: data }] }
-}
-
 /** Which parts of the caller's own data are not those of the request and the header; one mistake for each. */
 export function differencesOf(input: VerifyInput, fields: HeaderFields, data: Uint8Array): KnownMistake[] {
   const own = partsOf(data)
@@ -337,7 +331,7 @@ function signatureFits(input: VerifyInput, { signature }: HeaderFields, data: Ui
   const { key } = input
   if (key.kind === 'secret') {
     const draft = draftOf({ ...input, keyId: '', timestamp: '', nonce: '' })
-    return signDraft(draftOfOwnData(draft, data)).signature === signature
+    return signDraft({ ...draft, pieces: [{ origin: 'other', bytes: data }] }).signature === signature
   }
   const bytes = fromBase64Strict(signature)
   return bytes !== null && ed25519Fits(key, data, bytes)
