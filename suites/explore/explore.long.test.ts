@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { readDeviations } from '../engine/language/deviations.ts'
+import { readPackageYaml } from '../engine/language/yaml-source.ts'
 import { changeText } from '../engine/signer/operations.ts'
 import { seededRandom } from '../engine/signer/random.ts'
 import { bareSettings } from '../engine/target.ts'
@@ -9,7 +10,7 @@ import { isProof, onlyInProof, partUnlessProof } from '../self/proof-form.ts'
 import { createHandler, type ServerOptions } from '../targets/bundled.ts'
 import type { Exploration } from './explore.ts'
 import { isLocked } from './findings.ts'
-import { coveringArray, noCoverage, pairsOf, readMatrix } from './matrix.ts'
+import { coveringArray, noCoverage, pairsOf } from './matrix.ts'
 import { openTarget } from './open.ts'
 import { basic, list } from './step.ts'
 import { cells } from './table.ts'
@@ -180,21 +181,24 @@ describe('the table', () => {
 })
 
 describe('the matrix', () => {
-  const matrix = readMatrix()
+  const { dimensions, impossible } = readPackageYaml('fixtures/matrix.yaml').value as {
+    dimensions: { [name: string]: string[] }
+    impossible: { where: { [name: string]: string[] }[] }[]
+  }
 
   test('every pair of values is in a row, or has a reason why it is in none', () => {
-    const { rows: drawn, impossible } = coveringArray(1, 1)
+    const { rows: drawn, impossible: reasons } = coveringArray(1, 1)
     const rows = [...drawn]
-    const pairs = new Set([...rows.flatMap(pairsOf), ...impossible.keys()])
+    const pairs = new Set([...rows.flatMap(pairsOf), ...reasons.keys()])
     expect(pairs).toEqual(new Set(noCoverage().all))
-    expect([...impossible.values()]).not.toContain('')
+    expect([...reasons.values()]).not.toContain('')
     expect(rows.length).toBeLessThan(220)
   })
 
   test('names only dimensions and values that there are', () => {
-    for (const { where } of matrix.impossible)
+    for (const { where } of impossible)
       for (const [name, values] of where.flatMap((one) => Object.entries(one)))
-        expect(matrix.dimensions[name]).toEqual(expect.arrayContaining([...values]))
+        expect(dimensions[name]).toEqual(expect.arrayContaining([...values]))
   })
 })
 

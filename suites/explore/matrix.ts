@@ -14,7 +14,7 @@ import { stepOf, type Values } from './world-steps.ts'
 import { valuesOf } from './world-values.ts'
 import { runWritten } from './worlds.ts'
 
-export function readMatrix(): Matrix {
+function readMatrix(): Matrix {
   packaged ??= readPackageYaml('fixtures/matrix.yaml').value as Matrix
   return packaged
 }
