@@ -9,7 +9,7 @@ import { createRedactor, type Redactor, redactExchange } from '../engine/redact.
 import { visibleLines } from '../engine/signer/bytes.ts'
 import type { Exchange as ShownLines } from '../engine/target.ts'
 import { type Block, conclusionItems, type Document, fact, soft, type Told } from '../report/document.ts'
-import { renderersOf, type TestRun, testOfStale, testOfTold } from '../report/formats.ts'
+import { renderersOf, type TestRun, testOfTold } from '../report/formats.ts'
 import type { Meta, RunVerdict } from '../report/report.ts'
 import { areaOf, exchangeBlocks, staleBlock } from '../report/tell.ts'
 import { shellWord, unwrappedText } from '../report/text.ts'
@@ -445,7 +445,8 @@ function testRun(raw: ClientReport): TestRun {
     target: clientOf(meta),
     shard: null,
     exitCode,
-    tests: [...checks.map(testOfCheck), ...stale.map(({ check, reason }) => testOfStale(check, reason))],
+    tests: checks.map(testOfCheck),
+    stale: stale.map(({ check, reason }) => ({ id: check, reason })),
     extra: { verdict, exitCode, summary },
   }
 }

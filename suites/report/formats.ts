@@ -34,10 +34,10 @@ export function renderersOf<R extends BadgeInput>({ document, page, tests }: Tel
   return {
     text: (report: R, look: FormatLook): Printable => textOfDocument(document(report, look), look),
     json: (report: R): Printable => jsonLine(report, 2),
-    junit: (report: R): Printable => renderJunit(tests(report)),
+    junit: (report: R): Printable => renderJunit(withStale(tests(report))),
     html: page ?? ((report: R): Printable => htmlOfDocument(document(report, { whole: true }))),
     markdown: (report: R): Printable => markdownOfDocument(document(report, {})),
-    ctrf: (report: R): Printable => renderCtrf(tests(report)),
+    ctrf: (report: R): Printable => renderCtrf(withStale(tests(report))),
     badge: (report: R): Printable => renderBadge(report, document(report, {}).said),
   }
 }
@@ -52,6 +52,8 @@ export interface TestRun extends Pick<Meta, 'version' | 'started' | 'durationMs'
   target: string
   exitCode: number
   tests: readonly ReportedTest[]
+  /** Baseline entries that are listed but pass, by what they name. */
+  stale?: readonly { id: string; reason: string }[]
   /** Facts about the run that are not about a test. */
   extra: { [name: string]: unknown }
 }
@@ -96,8 +98,8 @@ function testRun(raw: Report): TestRun {
           message: `Found by a newer check, which is not in set ${meta.set}: ${test.message ?? ''}`,
         }),
       ),
-      ...stale.map(({ words, reason }) => testOfStale(words, reason)),
     ],
+    stale: stale.map(({ words, reason }) => ({ id: words, reason })),
     extra: { verdict, exitCode, summary, set: meta.set, seed: meta.seed },
   }
 }
@@ -148,18 +150,21 @@ export function testOfTold(told: Told, more: Partial<ReportedTest> & Pick<Report
   }
 }
 
-/** A stale baseline entry fails the run, so it must be visible where people look. @param id what the entry names */
-export function testOfStale(id: string, reason: string): ReportedTest {
-  return {
-    id: `baseline: ${id}`,
-    name: `The baseline entry is still needed: ${id}`,
-    outcome: 'failed',
-    verdict: 'stale',
-    suite: ['baseline'],
-    durationMs: 0,
-    message: 'This baseline entry is stale: it is listed, but it passes',
-    text: reason,
-  }
+/** A stale baseline entry fails the run, so it must be visible where people look: it is a test of its own. */
+function withStale({ stale = [], tests, ...run }: TestRun): TestRun {
+  const ofStale = stale.map(
+    ({ id, reason }): ReportedTest => ({
+      id: `baseline: ${id}`,
+      name: `The baseline entry is still needed: ${id}`,
+      outcome: 'failed',
+      verdict: 'stale',
+      suite: ['baseline'],
+      durationMs: 0,
+      message: 'This baseline entry is stale: it is listed, but it passes',
+      text: reason,
+    }),
+  )
+  return { ...run, tests: [...tests, ...ofStale] }
 }
 
 /**
