@@ -5,12 +5,18 @@ import { recordKeys } from './run/keys.ts'
 import { openRequested } from './run/run.ts'
 import { openWorkerSide, type WorkerRequest } from './run/worker.ts'
 
-const request: WorkerRequest = inject('request')
-const { url, keyRecord = null } = request
+const asked: WorkerRequest = inject('request')
+const { url } = asked
 
 /** The keys of the bundled server need not be removed, and its cases do not wait. */
 const bundledEveryMs = 100
-const side = openWorkerSide(request, { everyMs: url === null ? bundledEveryMs : 0, keys: url !== null })
+const side = openWorkerSide(asked, { everyMs: url === null ? bundledEveryMs : 0, keys: url !== null })
+if (url !== null) {
+  // What such a run needs is loaded before the preflight has its answers.
+  await Promise.all([import('./explore/listen.ts'), import('./targets/url.ts')])
+}
+const request: WorkerRequest = url === null ? asked : { ...asked, ...(await side.prepared) }
+const { keyRecord = null } = request
 const noteKeys = keyRecord === null ? () => {} : recordKeys(keyRecord)
 const run = await openRequested(request, {
   ending: side.ending,

@@ -76,13 +76,16 @@ test('a deadline shows how much time is left', () => {
   expect(createEnding(performance.timeOrigin + performance.now() + 60_000).leftMs()).toBeGreaterThan(50_000)
 })
 
-test('a worker learns of the end, even if it starts late, and the main thread of the events', async () => {
+test('a worker learns what was prepared and of the end, even if it starts late, and the main thread of the events', async () => {
   const ending = createEnding()
   const kinds: string[] = []
-  const close = openMainSide('ending-test', ending, ({ kind }) => kinds.push(kind))
+  const { prepare, close } = openMainSide('ending-test', ending, ({ kind }) => kinds.push(kind))
   const openSide = () => openWorkerSide({ channel: 'ending-test', endsAtMs: null }, { everyMs: 0, keys: true })
   const early = openSide()
   early.listener({ kind: 'key-noted', entry: { intend: 'a key' } })
+  prepare({ items: ['a/case'] })
+  expect(await openSide().prepared).toEqual({ items: ['a/case'] })
+  expect(await early.prepared).toEqual({ items: ['a/case'] })
   ending.end({ kind: 'interrupted', during: 'run' })
   const late = openSide()
   const heard = new Promise<void>((resolve) => late.ending.onEnd(() => resolve()))

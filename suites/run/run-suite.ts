@@ -8,6 +8,7 @@ import { fillsPlaces, hasRace, type Item, skipItem } from '../engine/conversatio
 import { type CreatedKeysEntry, openCreatedKeys, type RunListener } from '../engine/conversation/conversation.ts'
 import { offsetMs, type TargetFacts } from '../engine/conversation/target-facts.ts'
 import { interruptedExitCode, SuiteError } from '../engine/errors.ts'
+import { defined } from '../engine/json.ts'
 import type { CaseOutcome, StopReason } from '../engine/judge/problem.ts'
 import type { Corpus } from '../engine/language/fixture-types.ts'
 import { systemRandom } from '../engine/signer/random.ts'
@@ -90,7 +91,8 @@ export async function runSuite(suite: SuiteRun): Promise<SuiteResult> {
   }
   try {
     if (target !== null) return await runAgainstUrl(suite, target, request, endings)
-    return { ...(await runInWorkers(suite, request, endings)), exploration: null, left: [] }
+    const workers = startWorkers(request, endings.cases)
+    return { ...(await runInWorkers(suite, request, endings, workers)), exploration: null, left: [] }
   } finally {
     endings.stop()
   }
@@ -108,11 +110,18 @@ async function runAgainstUrl(
   // A run of the bundled server does not need it in this thread.
   const { runPreflight, stillValidKeys } = await import('./run.ts')
   const { wait, timeout, explore } = suite.options
+  let workers = null as Workers | null
+  const start = (): Workers => {
+    workers ??= startWorkers(request, endings.cases)
+    return workers
+  }
   const { result, left } = await workAtTarget(options, { say: suite.say, endings }, async (held) => {
     const { target, removeLeftovers } = held
     const listener: RunListener = (event) => {
       suite.listener(event)
       held.listener(event)
+      // The worker starts while the other calls of the preflight wait for their answers.
+      if (event.kind === 'exchange-made' && event.answer.kind === 'answer') start()
     }
     const setup = { ...request, target, random: systemRandom, ending: endings.cases, bail: null, listener }
     const goOn = (): void => demandToGoOn(endings, timeout)
@@ -127,9 +136,13 @@ async function runAgainstUrl(
       keptTestKeys: kept,
       earlierKeys: asEntries(held.read()),
     }
-    if (explore === null) return { ...(await runInWorkers(suite, prepared, endings)), exploration: null }
-    return runWithModel(suite, { ...explore, options, request: prepared, listener: held.listener }, endings)
-  })
+    if (explore === null) return { ...(await runInWorkers(suite, prepared, endings, start())), exploration: null }
+    return runWithModel(
+      suite,
+      { ...explore, options, request: prepared, listener: held.listener, workers: start() },
+      endings,
+    )
+  }).finally(() => workers?.leave())
   return { ...result, left }
 }
 
@@ -145,6 +158,7 @@ type WithModel = NonNullable<RunOptions['explore']> & {
   options: TargetOptions
   request: WorkerRequest
   listener: RunListener
+  workers: Workers
 }
 
 /**
@@ -153,7 +167,7 @@ type WithModel = NonNullable<RunOptions['explore']> & {
  */
 async function runWithModel(
   suite: SuiteRun,
-  { calls, only, options, request, listener }: WithModel,
+  { calls, only, options, request, listener, workers }: WithModel,
   endings: Endings,
 ): Promise<Omit<SuiteResult, 'left'>> {
   const { keptTestKeys = [], earlierKeys = [] } = request
@@ -178,7 +192,8 @@ async function runWithModel(
   const filling = suite.planned.selected.filter(fillsPlaces)
   const keysOfFilling = filling.map(({ key }) => key)
   const before = request.items.filter((key) => !keysOfFilling.includes(key))
-  const first = before.length === 0 ? nothingRan : await runInWorkers(heard, { ...request, items: before }, endings)
+  const first =
+    before.length === 0 ? nothingRan : await runInWorkers(heard, { ...request, items: before }, endings, workers)
   if (first.stopped !== null)
     return { ...first, outcomes: [...first.outcomes, ...notReached(filling, first.stopped)], exploration: null }
   const ending = endings.cases
@@ -296,33 +311,18 @@ const nothingRan: CasesResult = { outcomes: [], facts: null, stopped: null, defe
 /** How long to wait for the workers after a run was ended; their calls and waits end at once. In ms. */
 const graceMs = 2000
 
-/** Runs the cases in vitest workers. The vitest configuration of a user's project is not read. */
+/** Runs the cases in workers. */
 async function runInWorkers(
   { planned, listener }: Pick<SuiteRun, 'planned' | 'listener'>,
   request: WorkerRequest,
   { cases: ending, cleanUp }: Endings,
+  workers: Workers,
 ): Promise<CasesResult> {
   const collected = collectOutcomes(listener)
-  // The report decides the exit code.
-  const exitCode = process.exitCode
-  const close = openMainSide(request.channel, ending, listener)
-  // Optimizing takes a quarter of the processor time of a bundled run, which ends before most of it pays off: only code that runs fifteen
-  // times as long as usual is worth it, such as hashing.
-  if (request.url === null) setFlagsFromString('--interrupt-budget=1000000')
-  const threads = threadsFor(request)
-  // One of several threads is this one, because starting a worker takes as long as many cases.
-  const workers = Math.max(1, threads - 1)
-  const folder = makeSuiteFolder(workers)
-  const vitest = await startVitest(request, collected.reporter, { folder, workers })
-  // As an option it would be copied twice more, with all scenarios.
-  vitest.provide('request', request)
+  workers.prepare(request, collected)
   const whole = async (): Promise<boolean> => {
-    try {
-      const taking = threads > workers ? takeCases(request, ending, collected) : null
-      if (ending.reason === null) await Promise.all([vitest.start(), taking])
-    } finally {
-      await vitest.close()
-    }
+    const taking = workers.needHelp ? takeCases(request, ending, collected) : null
+    await Promise.all([workers.ended, taking])
     return false
   }
   /** A worker has had its time to end, or the user presses Ctrl-C again. */
@@ -343,9 +343,56 @@ async function runInWorkers(
       isStuck,
     }
   } finally {
-    close()
+    workers.close()
+  }
+}
+
+type Workers = ReturnType<typeof startWorkers>
+
+/**
+ * Starts vitest workers; those of a run against a URL wait until it is prepared, because starting them takes longer than a preflight. The
+ * vitest configuration of a user's project is not read.
+ */
+function startWorkers(request: WorkerRequest, ending: Endings['cases']) {
+  // Optimizing takes a quarter of the processor time of a bundled run, which ends before most of it pays off: only code that runs fifteen
+  // times as long as usual is worth it, such as hashing.
+  if (request.url === null) setFlagsFromString('--interrupt-budget=1000000')
+  // The report decides the exit code.
+  const exitCode = process.exitCode
+  const threads = threadsFor(request)
+  // One of several threads is this one, because starting a worker takes as long as many cases.
+  const workers = Math.max(1, threads - 1)
+  const folder = makeSuiteFolder(workers)
+  // Where the outcomes go is known when the run is prepared.
+  const reporter: Reporter = {}
+  let hear: RunListener = () => {}
+  let isPrepared = false
+  const side = openMainSide(request.channel, ending, (event) => hear(event))
+  const ended = runVitest(request, reporter, { folder, workers }, ending)
+  const close = (): void => {
+    side.close()
     rmSync(folder, { recursive: true, force: true })
     process.exitCode = exitCode
+  }
+  // The run hears of it.
+  ended.catch(() => {})
+  return {
+    ended,
+    needHelp: threads > workers,
+    /** Where no case is left for it, or the target cannot be used. */
+    async leave(): Promise<void> {
+      if (isPrepared) return
+      side.end({ kind: 'time' })
+      await ended.catch(() => {})
+      close()
+    },
+    prepare({ items, facts, keyRecord, keptTestKeys, earlierKeys }: WorkerRequest, collected: Collected): void {
+      isPrepared = true
+      Object.assign(reporter, collected.reporter)
+      hear = collected.listener
+      side.prepare({ items, ...defined({ facts, keyRecord, keptTestKeys, earlierKeys }) })
+    },
+    close,
   }
 }
 
@@ -402,6 +449,19 @@ function collectOutcomes(listener: RunListener) {
     },
   }
   return { reporter, listener, outcomes, defects, keep, noteStop, stopped: () => stopped }
+}
+
+async function runVitest(
+  ...[request, reporter, place, ending]: [...Parameters<typeof startVitest>, Endings['cases']]
+): Promise<void> {
+  const vitest = await startVitest(request, reporter, place)
+  // As an option it would be copied twice more, with all scenarios.
+  vitest.provide('request', request)
+  try {
+    if (ending.reason === null) await vitest.start()
+  } finally {
+    await vitest.close()
+  }
 }
 
 /** More threads would mostly load the suite. */

@@ -10,25 +10,29 @@ import type { UrlTargetOptions } from '../targets/url.ts'
 import { createEnding, type Ending } from './ending.ts'
 import type { recordKeys } from './keys.ts'
 
+/** What a run against a URL knows after its preflight. Its worker is started before, and waits for it. */
+export interface Prepared {
+  /** Keys of items. */
+  items: string[]
+  /** What the preflight found; otherwise the worker starts with it. */
+  facts?: TargetFacts
+  /** The record of created keys, so that the main thread can remove them even if the worker crashes; null if nothing is recorded. */
+  keyRecord?: Parameters<typeof recordKeys>[0] | null
+  keptTestKeys?: CreatedKey[]
+  earlierKeys?: CreatedKeysEntry[]
+}
+
 /** The request of the main thread to the workers that run the cases. Plain data. */
-export interface WorkerRequest {
+export interface WorkerRequest extends Prepared {
   /** null: the bundled server. */
   url: UrlTargetOptions | null
   corpus: Corpus
-  /** What the preflight found; otherwise the worker starts with it. */
-  facts?: TargetFacts
   allow: readonly SafetyClass[]
-  /** Keys of items. */
-  items: string[]
   seed: number
   unique: string
   trace?: boolean
   /** Stop after this many failures that the baseline does not list; null: never. */
   bail?: { failures: number; known: readonly KnownEntry[] } | null
-  /** The record of created keys, so that the main thread can remove them even if the worker crashes; null if nothing is recorded. */
-  keyRecord?: Parameters<typeof recordKeys>[0] | null
-  keptTestKeys?: CreatedKey[]
-  earlierKeys?: CreatedKeysEntry[]
   /** How many items the workers have taken, in one Int32 that they share; one worker runs all of them without it. */
   taken?: SharedArrayBuffer
   /** The name of the channel between the threads. */
@@ -51,7 +55,11 @@ declare module 'vitest' {
   }
 }
 
-type Message = { kind: 'worker-ready' } | { kind: 'run-ended'; reason: StopReason } | RunEvent
+type Message =
+  | { kind: 'worker-ready' }
+  | { kind: 'prepared'; prepared: Prepared }
+  | { kind: 'run-ended'; reason: StopReason }
+  | RunEvent
 
 function openChannel(
   name: string,
@@ -72,18 +80,33 @@ function openChannel(
   }
 }
 
-/** In the main thread: tells the workers of the end, and hears their events. @returns closes the channel */
-export function openMainSide(name: string, ending: Ending, listener: RunListener): () => void {
-  const tellEnd = (): void => {
-    if (ending.reason !== null) tell({ kind: 'run-ended', reason: ending.reason })
+/** In the main thread: tells the workers what the preflight found and of the end, and hears their events. */
+export function openMainSide(name: string, ending: Ending, listener: RunListener) {
+  let prepared: Prepared | null = null
+  let reason: StopReason | null = null
+  const tellAll = (): void => {
+    if (prepared !== null) tell({ kind: 'prepared', prepared })
+    if (reason !== null) tell({ kind: 'run-ended', reason })
+  }
+  const end = (why: StopReason): void => {
+    reason ??= why
+    tellAll()
   }
   const { tell, close } = openChannel(name, (message) => {
-    // A worker that starts late missed the first message.
-    if (message.kind === 'worker-ready') tellEnd()
-    else if (message.kind !== 'run-ended') listener(message)
+    // A worker that starts late missed the first messages.
+    if (message.kind === 'worker-ready') tellAll()
+    else if (message.kind !== 'run-ended' && message.kind !== 'prepared') listener(message)
   })
-  ending.onEnd(tellEnd)
-  return close
+  ending.onEnd(end)
+  return {
+    prepare(found: Prepared): void {
+      prepared = found
+      tellAll()
+    },
+    /** The workers are not needed. */
+    end,
+    close,
+  }
 }
 
 /** Which cases run, and which of them wait: vitest knows only which have ended. */
@@ -101,9 +124,15 @@ const countEveryMs = 250
 export function openWorkerSide(
   { channel, endsAtMs }: Pick<WorkerRequest, 'channel' | 'endsAtMs'>,
   { everyMs, keys }: { everyMs: number; keys: boolean },
-): { ending: Ending; listener: RunListener; close(): void } {
+) {
   const ending = createEnding(endsAtMs)
+  let found = (_prepared: Prepared | null): void => {}
+  const prepared = new Promise<Prepared | null>((resolve) => {
+    found = resolve
+  })
+  ending.onEnd(() => found(null))
   const { tell, close } = openChannel(channel, (message) => {
+    if (message.kind === 'prepared') found(message.prepared)
     if (message.kind === 'run-ended') ending.end(message.reason)
   })
   tell({ kind: 'worker-ready' })
@@ -122,5 +151,11 @@ export function openWorkerSide(
     sentMs = performance.now()
     tell(event)
   }
-  return { ending, listener, close }
+  return {
+    ending,
+    listener,
+    /** null: the run ended before. */
+    prepared,
+    close,
+  }
 }
