@@ -76,6 +76,19 @@ describe('cases', async () => {
       expect(creators(0)).toHaveLength(4)
     })
 
+    test('of the cases that create keys, one with a session comes before all and a race after all', () => {
+      const ordered = keys(orderItems(items, true, seededRandom(1)))
+      const [withSession, refused, plain, race] = [
+        'keys/apikey-scope',
+        'keys/create-params/nothing',
+        'signatures/body-in-utf-8',
+        'keys/initial-key-creates',
+      ].map((key) => ordered.indexOf(key))
+      expect(withSession).toBeLessThan(refused ?? -1)
+      expect(refused).toBeLessThan(plain ?? -1)
+      expect(plain).toBeLessThan(race ?? -1)
+    })
+
     test('the created keys are used once more after all others, and before the limit is filled', () => {
       for (const seed of [1, 2, 3]) {
         const ordered = orderItems(items, true, seededRandom(seed))

@@ -89,8 +89,9 @@ const fillsKeys = 5
 export const fillsPlaces = (item: Item): boolean => weight(item) === fillsKeys
 
 /** The position of an item in a run on a lasting target. */
-function weight({ kind, scenario }: Item): number {
-  if (kind === 'test-key') return 0
+function weight(item: Item): number {
+  if (item.kind === 'test-key') return 0
+  const { scenario } = item
   const limit = limitOf(scenario)
   if (limit === 'keys') return fillsKeys
   // A race for sessions comes after all other cases about sessions, because a server that loses it keeps too many.
@@ -98,7 +99,9 @@ function weight({ kind, scenario }: Item): number {
   if (!scenario.needs.includes('keys')) return 1
   // After all cases that create keys within the limit, and late, so that no wrong call shortly before can have locked a key.
   if (looksBack(scenario)) return 4.7
-  return makesKeys(scenario) ? createsKeys : 2
+  if (!makesKeys(scenario)) return 2
+  // The cases that fill the sessions of a user wait for those that take some. A race runs alone, and all that create keys later would wait for it.
+  return claimsOf(item).named > 0 ? 1.9 : hasRace(scenario) ? 3.1 : createsKeys
 }
 
 /** A step, and the calls that it makes at the same time as steps of their own. */
