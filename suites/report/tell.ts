@@ -387,7 +387,7 @@ export function staleBlock(entries: readonly string[]): Block {
 function leftBlock({ left, meta }: PrintedReport): Block {
   const keys = left.filter((line) => line.startsWith('API key ')).length
   if (keys > 0 && / --disposable( |$)/.test(meta.again)) {
-    const sentence = `Left on the target: ${counted(keys, 'API key')}, as --disposable permits; the JSON report names them`
+    const sentence = `Left on the target: ${counted(keys, 'API key')}, as --disposable permits; a JSON report names each (--report json=FILE)`
     return { kind: 'lines', lines: [sentence] }
   }
   return { kind: 'list', heading: 'Left on the target', tone: 'yellow', items: left.map((text) => ({ text })) }
@@ -584,7 +584,7 @@ export function renderPlan(
 ): Printable {
   const leftOut = cannot.reduce((sum, one) => sum + one.cases, 0)
   const createsNothing = creates.length === 0 && (model === undefined || model.keys === 0)
-  const plan = `Plan: ${cases} of ${counted(total, 'case')}, about ${calls} calls${duration(seconds)}, at least ${refusals} of them refused${perhapsRefused > 0 ? `, perhaps ${perhapsRefused} more` : ''}`
+  const plan = `Plan: ${cases} of ${counted(total, 'case')}, about ${calls} calls${duration(seconds)}, at least ${refusals} of them refused${perhapsRefused > 0 ? `; ${perhapsRefused} more may be` : ''}`
   const lines = [
     ...(refusals > 0 ? ['The refusals may look like an attack in the log of the server'] : []),
     ...(notSelected > 0 ? [`${counted(notSelected, 'case')} ${notSelected === 1 ? 'is' : 'are'} not selected`] : []),

@@ -140,7 +140,9 @@ test('of what is left on an instance that may be filled it gives the number of k
   expect(told({ left })).toContain('Left on the target\n  - API key 1a2b ("bob-x")\n')
   const meta = { ...report.meta, again: `${report.meta.again} --disposable --wait 3` }
   const said = told({ left, meta })
-  expect(said).toContain('\nLeft on the target: 2 API keys, as --disposable permits; the JSON report names them\n')
+  expect(said).toContain(
+    '\nLeft on the target: 2 API keys, as --disposable permits; a JSON report names each (--report json=FILE)\n',
+  )
   for (const format of [said, renderMarkdown({ ...report, left, meta }), renderHtml({ ...report, left, meta })]) {
     expect(format).toContain('2 API keys, as ')
     expect(format).not.toContain('1a2b')
@@ -270,7 +272,7 @@ test('a plan lists what will be created, and what cannot run, by area', () => {
   }
   expect(
     renderPlan(plan, { ids: false }),
-  ).toBe(`Plan: 9 of 33 cases, about 40 calls in 3 s, at least 12 of them refused, perhaps 3 more
+  ).toBe(`Plan: 9 of 33 cases, about 40 calls in 3 s, at least 12 of them refused; 3 more may be
 The refusals may look like an attack in the log of the server
 1 case is not selected
 
