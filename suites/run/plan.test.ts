@@ -58,8 +58,10 @@ test('a case that fills the places for keys opens a few sessions, and fills none
 test('a shared server is told that token pairs may cost sessions, and refused grants are not counted', () => {
   const pairs = (flags: Flags): string | undefined =>
     planOf({ only: ['refresh/same-call-again'], ...flags }).creates.find((line) => line.includes('token pair'))
-  expect(pairs({ allow: 'sessions' })).toBe('about 2 token pairs, which may push out sessions of the same user')
-  expect(pairs({ disposable: true })).toBe('about 2 token pairs')
+  expect(pairs({ allow: 'sessions' })).toBe(
+    'about 2 token pairs, which stay valid until they expire and may push out sessions of the same user',
+  )
+  expect(pairs({ disposable: true })).toBe('about 2 token pairs, which stay valid until they expire')
 })
 
 test('refused calls are counted by call: those of a list, and what a tally leaves over', () => {
