@@ -15,7 +15,7 @@ if (url !== null) {
   // What such a run needs is loaded before the preflight has its answers.
   await Promise.all([import('./explore/listen.ts'), import('./targets/url.ts')])
 }
-const request: WorkerRequest = url === null ? asked : { ...asked, ...(await side.prepared) }
+const request: WorkerRequest = { ...asked, ...(await side.prepared) }
 const { keyRecord = null } = request
 const noteKeys = keyRecord === null ? () => {} : recordKeys(keyRecord)
 const run = await openRequested(request, {

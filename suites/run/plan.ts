@@ -48,7 +48,8 @@ export function planRun(options: RunOptions, corpus: Corpus, again: readonly str
   const items = rowsAlone ? [] : all.filter(isNamed)
   const { selected, skipped } = items.length === 0 ? { selected: [], skipped: [] } : select(items, options)
   const capabilities = expectedCapabilities(target, corpus)
-  const cannot = (item: Item): Gap | undefined => whyNotRun(item, capabilities)
+  const gaps = new Map(selected.map((item) => [item, whyNotRun(item, capabilities)]))
+  const cannot = (item: Item): Gap | undefined => gaps.get(item)
   const testable = selected.filter((item) => cannot(item) === undefined)
   const calls = [...testable.flatMap(callsOf), ...testKeysMade(testable, capabilities).map(() => creation)]
   const made = preflightCalls + count(calls)

@@ -319,9 +319,9 @@ async function runInWorkers(
   workers: Workers,
 ): Promise<CasesResult> {
   const collected = collectOutcomes(listener)
-  workers.prepare(request, collected)
   const whole = async (): Promise<boolean> => {
-    const taking = workers.needHelp ? takeCases(request, ending, collected) : null
+    const prepare = (facts = request.facts): void => workers.prepare({ ...request, ...defined({ facts }) }, collected)
+    const taking = workers.needHelp ? takeCases(request, ending, collected, prepare) : prepare()
     await Promise.all([workers.ended, taking])
     return false
   }
@@ -350,7 +350,7 @@ async function runInWorkers(
 type Workers = ReturnType<typeof startWorkers>
 
 /**
- * Starts vitest workers; those of a run against a URL wait until it is prepared, because starting them takes longer than a preflight. The
+ * Starts vitest workers; they wait until the run is prepared, because starting them takes longer than a preflight. The
  * vitest configuration of a user's project is not read.
  */
 function startWorkers(request: WorkerRequest, ending: Endings['cases']) {
@@ -396,8 +396,17 @@ function startWorkers(request: WorkerRequest, ending: Endings['cases']) {
   }
 }
 
-/** Runs in this thread cases that no worker has taken. What goes wrong is a defect, as in a worker. */
-async function takeCases(request: WorkerRequest, ending: Endings['cases'], collected: Collected): Promise<void> {
+/**
+ * Runs in this thread cases that no worker has taken. What goes wrong is a defect, as in a worker.
+ *
+ * @param prepare called with what the preflight found, which the workers need not make again
+ */
+async function takeCases(
+  request: WorkerRequest,
+  ending: Endings['cases'],
+  collected: Collected,
+  prepare: (facts?: TargetFacts) => void,
+): Promise<void> {
   const taken = new Int32Array(request.taken ?? new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
   try {
     const { openRequested } = await import('./run.ts')
@@ -407,6 +416,7 @@ async function takeCases(request: WorkerRequest, ending: Endings['cases'], colle
         if (event.kind === 'case-ended') collected.listener(event)
       },
     })
+    prepare(run.facts)
     const runItem = itemRunner(run, collected)
     const next = (): Item | undefined => run.items[Atomics.add(taken, 0, 1)]
     const takeAll = async (): Promise<void> => {
@@ -416,6 +426,7 @@ async function takeCases(request: WorkerRequest, ending: Endings['cases'], colle
     await Promise.all([takeAll(), takeAll()]).finally(run.end)
     collected.noteStop(run.stopReason())
   } catch (error) {
+    prepare()
     collected.defects.push((error as Error).message)
   }
 }

@@ -10,7 +10,7 @@ import type { UrlTargetOptions } from '../targets/url.ts'
 import { createEnding, type Ending } from './ending.ts'
 import type { recordKeys } from './keys.ts'
 
-/** What a run against a URL knows after its preflight. Its worker is started before, and waits for it. */
+/** What a run knows after its preflight. Its workers are started before, and wait for it. */
 export interface Prepared {
   /** Keys of items. */
   items: string[]
