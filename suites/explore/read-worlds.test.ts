@@ -31,6 +31,22 @@ test.each([
   expect(() => law(...lines)).toThrow(pattern(`${message} stands for nothing here`))
 })
 
+test.each([
+  ['a condition of a key', ['where: [pair, alive]', 'steps: []'], '2:17: "alive" never holds for a pair'],
+  [
+    'a member that a pair has not',
+    ['where: [pair]', 'steps: [{ call: a, auth: { token: $it.accessTken } }]'],
+    '3:37: a pair has no "accessTken", did you mean "accessToken"?',
+  ],
+  [
+    'one that a key has not',
+    ['where: [key]', 'steps: [{ call: a, auth: { token: $it.accessToken } }]'],
+    '3:37: a key has no',
+  ],
+])('a law that would never be tried is an error: %s', (_what, lines, message) => {
+  expect(() => law(...lines)).toThrow(pattern(message))
+})
+
 test.each(['keep: { p: result }', 'repeat: 2', 'for: [a]', 'wait: 1s', 'if: $it'])(
   'a step of a law is one call: it has no "%s"',
   (more) => {

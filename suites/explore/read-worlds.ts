@@ -80,7 +80,7 @@ export function worldsIn(sources: readonly YamlSource[]) {
   const left = all.flatMap((one) => ('world' in one && one.leaves !== undefined ? [one.leaves] : []))
   for (const source of sources)
     for (const [at, one] of entriesOf(source).entries()) {
-      const problem = 'part' in one ? undefined : unknownName(one, namesFor(one, left))
+      const problem = 'part' in one ? undefined : (unknownName(one, namesFor(one, left)) ?? deadLaw(one))
       if (problem !== undefined) throw source.error({ ...problem, path: [at, ...problem.path] })
     }
   return {
@@ -133,7 +133,7 @@ function namesFor(one: World | Law, left: readonly string[]): string[] {
 }
 
 function unknownName(value: unknown, known: readonly string[]): Problem | undefined {
-  for (const { name, braced, ...place } of namesIn(value)) {
+  for (const { name, member: _, braced, ...place } of namesIn(value)) {
     const allowed = braced ? ofCalls : [...known, ...ofCalls]
     if (allowed.includes(name)) continue
     const hint = suggestion(
@@ -145,8 +145,37 @@ function unknownName(value: unknown, known: readonly string[]): Problem | undefi
   return undefined
 }
 
+/** What laws are about: what may be true of it, and the members that their calls may name. */
+const subjects = {
+  pair: {
+    conditions: ['pair', 'newest', 'old', 'bound', 'unbound', 'of one word', 'of one solution'],
+    members: ['accessToken', 'refreshToken'],
+  },
+  key: {
+    conditions: ['key', 'alive', 'ended', 'with public key', 'without public key'],
+    members: ['id', 'name', 'secret'],
+  },
+}
+
+/** Why a law would never be tried: its condition cannot hold, or its call cannot be made. */
+function deadLaw(one: World | Law): Problem | undefined {
+  if (!('law' in one)) return undefined
+  const kind = one.where.includes('key') ? 'key' : 'pair'
+  const { conditions, members } = subjects[kind]
+  const at = one.where.findIndex((word) => !conditions.includes(word))
+  if (at >= 0) return { path: ['where', at], message: `"${one.where[at]}" never holds for a ${kind}` }
+  for (const { name, member, braced: _, ...place } of namesIn(one)) {
+    if (name !== 'it' || member === undefined || members.includes(member)) continue
+    const hint = suggestion(member, members)
+    return { ...place, message: `a ${kind} has no "${member}"${hint}` }
+  }
+  return undefined
+}
+
 interface Found {
   readonly name: string
+  /** As in `$it.id`. */
+  readonly member: string | undefined
   /** Written as `${name}`, which only the explorer reads. */
   readonly braced: boolean
   readonly path: Path
@@ -155,8 +184,9 @@ interface Found {
 
 function namesIn(value: unknown, path: Path = [], onKey = false): Found[] {
   if (typeof value === 'string')
-    return Array.from(value.matchAll(/\$(\{?)([A-Za-z]\w*)/g), ([, brace, name = '']) => ({
+    return Array.from(value.matchAll(/\$(\{?)([A-Za-z]\w*)(?:\.(\w+))?/g), ([, brace, name = '', member]) => ({
       name,
+      member,
       braced: brace !== '',
       path,
       onKey,
