@@ -36,7 +36,7 @@ const ask = url === null ? test : test.concurrent
 /** A run reads outcomes and not tests: the fewer tests, the less vitest has to do. By URL each case reports as soon as it has ended. */
 const casesOfATest = url === null ? 25 : 1
 
-/** The workers take the cases in turn. Whichever is faster takes more, so that they end at the same time. */
+/** All threads take the cases from one list. A faster one takes more, so that all end at about the same time. */
 const taken = request.taken === undefined ? null : new Int32Array(request.taken)
 
 /** @param index the place of a test and of a case in it, which is the place of the case if there is one worker */
@@ -47,15 +47,19 @@ describe('scenarios', () => {
     const name = casesOfATest === 1 ? `${run.items[at]?.key}` : `from ${at + 1}`
     ask(name, async ({ task }) => {
       const outcomes: CaseOutcome[] = []
-      task.meta.outcomes = outcomes
+      const defects: string[] = []
+      Object.assign(task.meta, { outcomes, defects })
       let index = at
       const takeCases = async (): Promise<void> => {
         while (index < at + casesOfATest) {
           const item = itemAt(index)
           index += 1
           if (item === undefined) break
-          task.meta.began = item.key
-          outcomes.push(await run.runItem(item))
+          try {
+            outcomes.push(await run.runItem(item))
+          } catch (error) {
+            defects.push(`${item.key}: ${(error as Error).message}`)
+          }
         }
       }
       // While a case on the bundled server waits for an answer, another one goes on.

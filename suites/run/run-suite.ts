@@ -1,4 +1,4 @@
-/** One run in the main thread, which outlives the workers that run the cases: preflight, workers, model, clean-up, report. */
+/** One run in the main thread: preflight, cases (in workers, some of a bundled run here), model, clean-up, report. This thread outlives the workers. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -40,7 +40,7 @@ interface SuiteRun {
   say(line: string): void
 }
 
-/** The results of the workers. */
+/** The results of the cases. */
 interface CasesResult {
   outcomes: CaseOutcome[]
   /** null for the bundled server. */
@@ -62,7 +62,7 @@ interface SuiteResult extends CasesResult {
 }
 
 /**
- * Runs the selected items in workers; against a URL with the preflight before, the model among them and the clean-up afterwards.
+ * Runs the selected items, in workers and partly in this thread; against a URL with the preflight before, the model among them and the clean-up afterwards.
  *
  * @throws SuiteError (`unreachable`, exit code 3; `interrupted`, exit code 130) when the target cannot be used at all
  */
@@ -91,7 +91,7 @@ export async function runSuite(suite: SuiteRun): Promise<SuiteResult> {
   }
   try {
     if (target !== null) return await runAgainstUrl(suite, target, request, endings)
-    const workers = startWorkers(request, endings.cases)
+    const workers = startWorkers(request, endings)
     return { ...(await runInWorkers(suite, request, endings, workers)), exploration: null, left: [] }
   } finally {
     endings.stop()
@@ -99,6 +99,9 @@ export async function runSuite(suite: SuiteRun): Promise<SuiteResult> {
 }
 
 type Endings = ReturnType<typeof openEndings>
+
+/** Of a target that takes so long for an answer, the preflight takes longer than starting a worker. In ms. */
+const distantMs = 40
 
 /** Makes the preflight, lets workers run the cases, and removes created keys, also after a failure. */
 async function runAgainstUrl(
@@ -112,7 +115,7 @@ async function runAgainstUrl(
   const { wait, timeout, explore } = suite.options
   let workers = null as Workers | null
   const start = (): Workers => {
-    workers ??= startWorkers(request, endings.cases)
+    workers ??= startWorkers(request, endings)
     return workers
   }
   const { result, left } = await workAtTarget(options, { say: suite.say, endings }, async (held) => {
@@ -120,8 +123,9 @@ async function runAgainstUrl(
     const listener: RunListener = (event) => {
       suite.listener(event)
       held.listener(event)
-      // The worker starts while the other calls of the preflight wait for their answers.
-      if (event.kind === 'exchange-made' && event.answer.kind === 'answer') start()
+      // While the other calls of the preflight wait for their answers. The preflight of a near target ends sooner, and measures how near it is.
+      if (event.kind !== 'exchange-made' || event.answer.kind !== 'answer') return
+      if (event.answeredAtMs - event.sentAtMs >= distantMs) start()
     }
     const setup = { ...request, target, random: systemRandom, ending: endings.cases, bail: null, listener }
     const goOn = (): void => demandToGoOn(endings, timeout)
@@ -311,7 +315,7 @@ const nothingRan: CasesResult = { outcomes: [], facts: null, stopped: null, defe
 /** How long to wait for the workers after a run was ended; their calls and waits end at once. In ms. */
 const graceMs = 2000
 
-/** Runs the cases in workers. */
+/** Runs the cases in workers, and in this thread, too, where the workers need help. */
 async function runInWorkers(
   { planned, listener }: Pick<SuiteRun, 'planned' | 'listener'>,
   request: WorkerRequest,
@@ -350,21 +354,24 @@ async function runInWorkers(
 type Workers = ReturnType<typeof startWorkers>
 
 /**
- * Starts vitest workers; they wait until the run is prepared, because starting them takes longer than a preflight. The
- * vitest configuration of a user's project is not read.
+ * Starts vitest workers, which takes longer than a preflight: so they may be started before its end, and wait until the run is prepared.
+ * The vitest configuration of a user's project is not read.
  */
-function startWorkers(request: WorkerRequest, ending: Endings['cases']) {
+function startWorkers(request: WorkerRequest, { cases: ending, cleanUp }: Endings) {
   // Optimizing takes a quarter of the processor time of a bundled run, which ends before most of it pays off: only code that runs fifteen
   // times as long as usual is worth it, such as hashing.
   if (request.url === null) setFlagsFromString('--interrupt-budget=1000000')
   // The report decides the exit code.
   const exitCode = process.exitCode
   const threads = threadsFor(request)
-  // One of several threads is this one, because starting a worker takes as long as many cases.
+  // This thread is one of the threads, because starting a worker takes as long as many cases.
   const workers = Math.max(1, threads - 1)
   const folder = makeSuiteFolder(workers)
+  const early: string[] = []
   // Where the outcomes go is known when the run is prepared.
-  const reporter: Reporter = {}
+  const reporter: Reporter = {
+    onTestModuleEnd: (module) => void early.push(...module.errors().map(({ message }) => message)),
+  }
   let hear: RunListener = () => {}
   let isPrepared = false
   const side = openMainSide(request.channel, ending, (event) => hear(event))
@@ -374,20 +381,23 @@ function startWorkers(request: WorkerRequest, ending: Endings['cases']) {
     rmSync(folder, { recursive: true, force: true })
     process.exitCode = exitCode
   }
-  // The run hears of it.
+  // `runInWorkers` awaits it and reports the error.
   ended.catch(() => {})
   return {
     ended,
     needHelp: threads > workers,
-    /** Where no case is left for it, or the target cannot be used. */
+    /** Ends workers that were never prepared: no case is left for them, or the target cannot be used. */
     async leave(): Promise<void> {
       if (isPrepared) return
       side.end({ kind: 'time' })
-      await ended.catch(() => {})
+      const leftAtOnce = new Promise<void>((resolve) => cleanUp.onEnd(() => resolve()))
+      const late = new Promise((resolve) => setTimeout(resolve, graceMs).unref())
+      await Promise.race([ended.catch(() => {}), leftAtOnce, late])
       close()
     },
     prepare({ items, facts, keyRecord, keptTestKeys, earlierKeys }: WorkerRequest, collected: Collected): void {
       isPrepared = true
+      collected.defects.push(...early)
       Object.assign(reporter, collected.reporter)
       hear = collected.listener
       side.prepare({ items, ...defined({ facts, keyRecord, keptTestKeys, earlierKeys }) })
@@ -407,18 +417,20 @@ async function takeCases(
   collected: Collected,
   prepare: (facts?: TargetFacts) => void,
 ): Promise<void> {
-  const taken = new Int32Array(request.taken ?? new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
+  const { openRequested } = await import('./run.ts')
+  const listener: RunListener = (event) => {
+    if (event.kind === 'case-ended') collected.listener(event)
+  }
+  const run = await openRequested(request, { ending, listener }).catch((error: Error) => {
+    collected.defects.push(error.message)
+    return null
+  })
+  prepare(run?.facts)
+  const { taken } = request
+  if (run === null || taken === undefined) return
   try {
-    const { openRequested } = await import('./run.ts')
-    const run = await openRequested(request, {
-      ending,
-      listener: (event) => {
-        if (event.kind === 'case-ended') collected.listener(event)
-      },
-    })
-    prepare(run.facts)
     const runItem = itemRunner(run, collected)
-    const next = (): Item | undefined => run.items[Atomics.add(taken, 0, 1)]
+    const next = (): Item | undefined => run.items[Atomics.add(new Int32Array(taken), 0, 1)]
     const takeAll = async (): Promise<void> => {
       for (let item = next(); item !== undefined && run.stopReason() === null; item = next()) await runItem(item)
     }
@@ -426,7 +438,6 @@ async function takeCases(
     await Promise.all([takeAll(), takeAll()]).finally(run.end)
     collected.noteStop(run.stopReason())
   } catch (error) {
-    prepare()
     collected.defects.push((error as Error).message)
   }
 }
@@ -446,14 +457,15 @@ function collectOutcomes(listener: RunListener) {
   }
   const reporter: Reporter = {
     onTestCaseResult(test) {
-      const { outcomes: ended = [], stopped: reason, began = test.name } = test.meta()
+      const { outcomes: ended = [], stopped: reason, defects: met = [] } = test.meta()
       noteStop(reason)
       const result = test.result()
       for (const outcome of ended) {
         keep(outcome)
         listener({ kind: 'case-ended', outcome })
       }
-      if (result.state === 'failed') defects.push(`${began}: ${result.errors[0]?.message ?? 'no reason given'}`)
+      defects.push(...met)
+      if (result.state === 'failed') defects.push(`${test.name}: ${result.errors[0]?.message ?? 'no reason given'}`)
     },
     onTestModuleEnd(module) {
       for (const error of module.errors()) defects.push(error.message)

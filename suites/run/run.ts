@@ -1,5 +1,5 @@
 /**
- * The one place where a run is put together. The command runs it in a vitest worker; plain vitest and the self-tests run it in their own
+ * The one place where a run is put together. The command runs it in vitest workers and in the main thread; plain vitest and the self-tests run it in their own
  * process.
  */
 import { allItems, type Item, orderItems } from '../engine/conversation/cases.ts'

@@ -14,7 +14,7 @@ import type { recordKeys } from './keys.ts'
 export interface Prepared {
   /** Keys of items. */
   items: string[]
-  /** What the preflight found; otherwise the worker starts with it. */
+  /** What the preflight found; without it, the worker makes the preflight itself. */
   facts?: TargetFacts
   /** The record of created keys, so that the main thread can remove them even if the worker crashes; null if nothing is recorded. */
   keyRecord?: Parameters<typeof recordKeys>[0] | null
@@ -33,7 +33,7 @@ export interface WorkerRequest extends Prepared {
   trace?: boolean
   /** Stop after this many failures that the baseline does not list; null: never. */
   bail?: { failures: number; known: readonly KnownEntry[] } | null
-  /** How many items the workers have taken, in one Int32 that they share; one worker runs all of them without it. */
+  /** How many items all threads have taken, in one Int32 that they share; without it, one worker runs all items. */
   taken?: SharedArrayBuffer
   /** The name of the channel between the threads. */
   channel: string
@@ -48,8 +48,8 @@ declare module 'vitest' {
   interface TaskMeta {
     /** The outcomes of the cases of this test. */
     outcomes?: CaseOutcome[]
-    /** The key of the case that began last. */
-    began?: string
+    /** What the suite itself could not do, for each case. */
+    defects?: string[]
     /** Set on every test whose cases were not all run because the run had stopped. */
     stopped?: StopReason
   }
@@ -103,7 +103,7 @@ export function openMainSide(name: string, ending: Ending, listener: RunListener
       prepared = found
       tellAll()
     },
-    /** The workers are not needed. */
+    /** Ends the workers. */
     end,
     close,
   }
