@@ -61,7 +61,8 @@ export function answersTo(item: Item, id: string): boolean {
 
 /**
  * The order of a run. It is random if every case has its own instance. On a lasting target: the test keys first, then what
- * creates nothing, then keys that should be refused, then keys that should not, and last what fills a limit, keys after sessions.
+ * creates nothing, then creations in cases that name a session, keys that should be refused, keys that should not, and races of those, and last
+ * what fills a limit, keys after sessions.
  *
  * @param standIn who calls where the secret of the root key is wanted; created first where it is not root
  */
@@ -79,10 +80,13 @@ export function orderItems(items: readonly Item[], lasting: boolean, random: Ran
  * race of limits/api-keys shows most while places are free.
  */
 function inOrder(one: Item, other: Item): number {
-  return weight(one) === createsKeys || weight(one) === fillsKeys ? (one.key < other.key ? -1 : 1) : 0
+  const byName = [createsWithSession, createsKeys, createsInRace, fillsKeys]
+  return byName.includes(weight(one)) ? (one.key < other.key ? -1 : 1) : 0
 }
 
+const createsWithSession = 1.9
 const createsKeys = 3
+const createsInRace = 3.1
 const fillsKeys = 5
 
 /** Whether an item fills the places for keys: it comes last on a lasting target. */
@@ -100,8 +104,10 @@ function weight(item: Item): number {
   // After all cases that create keys within the limit, and late, so that no wrong call shortly before can have locked a key.
   if (looksBack(scenario)) return 4.7
   if (!makesKeys(scenario)) return 2
-  // The cases that fill the sessions of a user wait for those that take some. A race runs alone, and all that create keys later would wait for it.
-  return claimsOf(item).named > 0 ? 1.9 : hasRace(scenario) ? 3.1 : createsKeys
+  // The cases that fill the sessions of a user wait for all that take some, so these come early.
+  if (claimsOf(item).named > 0) return createsWithSession
+  // A race runs alone, and creations after it would wait for it.
+  return hasRace(scenario) ? createsInRace : createsKeys
 }
 
 /** A step, and the calls that it makes at the same time as steps of their own. */
