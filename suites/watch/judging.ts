@@ -51,7 +51,7 @@ export function openJudging(options: JudgingOptions, print: (lines: readonly Pri
 }
 
 function judgeInThread(file: string, options: JudgingOptions, print: (lines: readonly Printable[]) => void): Judging {
-  // Most memory of a call is soon free again. With Node's default here, a busy proxy takes half as much again.
+  // Most of the memory for a call is soon free again. With Node's default limit, a busy proxy needs 50 % more.
   const worker = new Worker(file, { workerData: options, resourceLimits: { maxYoungGenerationSizeMb: 16 } })
   const outcome = new Promise<Outcome>((resolve, reject) => {
     worker.on('message', (reply: Reply) => {
@@ -118,18 +118,20 @@ function judgeInThread(file: string, options: JudgingOptions, print: (lines: rea
 }
 
 /** Reads the calls of a batch, each once. */
-function readerOf(batch: readonly Message<Seen>[]): (message: Message<Seen>) => Message {
-  const read = new Map(
-    batch.flatMap((one) => (one.kind === 'end' ? [[one.ended.number, observedOf(one.ended)] as const] : [])),
-  )
-  return (message) => {
-    if (message.kind === 'end')
-      return { kind: 'end', ended: read.get(message.ended.number) ?? observedOf(message.ended) }
-    const begun = message.kind === 'begin' && message.call === undefined ? read.get(message.number) : undefined
+function readBatch(batch: readonly Message<Seen>[]): Message[] {
+  const seen = new Map<number, Observed>()
+  const read = batch.map((message): Message => {
+    if (message.kind !== 'end') return message
+    const ended = observedOf(message.ended)
+    seen.set(ended.number, ended)
+    return { kind: 'end', ended }
+  })
+  return read.map((message): Message => {
+    const begun = message.kind === 'begin' && message.call === undefined ? seen.get(message.number) : undefined
     return begun === undefined
       ? message
       : { kind: 'begin', number: begun.number, call: { ...begun, from: begun.order.from } }
-  }
+  })
 }
 
 const bytesOf = ({ body, answer }: Seen): number => body.length + (answer?.body.length ?? 0)
@@ -243,13 +245,13 @@ if (parentPort !== null && (workerData as { terms?: unknown } | null)?.terms !==
     bytes = 0
   }
   port.on('message', (batch: Message<Seen>[]) => {
-    const read = readerOf(batch)
-    for (const message of batch) {
-      const made = desk(read(message))
+    for (const [at, message] of readBatch(batch).entries()) {
+      const sent = batch[at]
+      const made = desk(message)
       lines.push(...made.lines)
-      if (message.kind === 'end') {
+      if (sent?.kind === 'end') {
         done += 1
-        bytes += bytesOf(message.ended)
+        bytes += bytesOf(sent.ended)
       }
       // A search takes half a second, and lines are awaited.
       if (made.lines.length > 1) flush()

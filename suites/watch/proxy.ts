@@ -30,7 +30,7 @@ interface ProxyOptions {
   forwards: boolean
   /** How long the server may take to begin an answer, and to go on with it. */
   timeoutMs: number
-  /** `tell` may be asked until the call is over. */
+  /** `tell` may be asked later, even after the call is over. */
   begin(number: number, tell: () => Begun): void
   end(seen: Seen): void
   /** A request that is no call of the interface. */
@@ -67,6 +67,7 @@ interface Underway {
 /** What belongs to a connection of a client. */
 interface Client {
   number: number
+  remoteAddress: string
   /** Holds its connection to the server. */
   agent: http.Agent
   /** How many of its requests are under way. */
@@ -112,7 +113,7 @@ export async function openProxy(options: ProxyOptions): Promise<WatchProxy> {
     const agent = new (isSecure ? https.Agent : http.Agent)({ keepAlive: true, maxSockets: 1, ...secured })
     // There is one server, so it need not be named anew for each call.
     agent.getName = () => 'server'
-    const client = { number: ++connectionCount, agent, busy: 0 }
+    const client = { number: ++connectionCount, remoteAddress: socket.remoteAddress ?? '', agent, busy: 0 }
     clients.set(socket, client)
     socket.once('close', () => agent.destroy())
     // Where the server ends a connection between two calls, its client's ends too.
@@ -193,7 +194,7 @@ export async function openProxy(options: ProxyOptions): Promise<WatchProxy> {
       order: { from: call.from, to: told?.to ?? ++order },
       httpMethod: request.method ?? '',
       target: request.url ?? '',
-      remoteAddress: request.socket.remoteAddress ?? '',
+      remoteAddress: clientOf(request.socket).remoteAddress,
       headers: request.rawHeaders,
       body: latin1Of(sent),
       bodyBytes: sent.bytes,
