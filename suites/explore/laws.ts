@@ -87,7 +87,7 @@ async function tryKey(caller: Caller, who: string, laws: readonly Law[]): Promis
     }
 }
 
-type Conditions<Subject> = { readonly [word: string]: (subject: Subject) => boolean }
+type Conditions<Subject, Word extends string = string> = { readonly [word in Word]: (subject: Subject) => boolean }
 
 type Law = ReturnType<typeof readWorlds>['laws'][number]
 
@@ -97,7 +97,7 @@ const lawsFor = <Subject>(laws: readonly Law[], conditions: Conditions<Subject>,
 
 const has = ({ scope }: Pair, wanted: RegExp): boolean => scope.some((word) => wanted.test(word))
 
-const ofPairs: Conditions<Pair> = {
+const ofPairs: Conditions<Pair, KnownNames['ofPair']> = {
   pair: () => true,
   newest: ({ standing }) => standing === 'newest',
   old: ({ standing }) => standing !== 'newest',
@@ -107,7 +107,7 @@ const ofPairs: Conditions<Pair> = {
   'of one solution': (pair) => pair.scope.includes('context') && has(pair, /^solution:[\w-]/),
 }
 
-const ofKeys: Conditions<Key> = {
+const ofKeys: Conditions<Key, KnownNames['ofKey']> = {
   key: () => true,
   alive: ({ ended }) => ended === undefined,
   ended: ({ ended }) => ended !== undefined,

@@ -111,11 +111,26 @@ const ofWorlds = [
 
 const ofPairs = ['it', 'addresses', 'otherAddresses', 'probes', 'contexts'] as const
 const ofKeys = [...ofPairs, 'ways', 'signer', 'secretOthers', 'signingOthers'] as const
+/** What laws are about: what may be true of it, and the members that their calls may name. */
+const subjects = {
+  pair: {
+    conditions: ['pair', 'newest', 'old', 'bound', 'unbound', 'of one word', 'of one solution'],
+    members: ['accessToken', 'refreshToken'],
+  },
+  key: {
+    conditions: ['key', 'alive', 'ended', 'with public key', 'without public key'],
+    members: ['id', 'name', 'secret'],
+  },
+} as const
+
 /** What worlds, laws about pairs, and those about keys may name. */
 export interface KnownNames {
   readonly worlds: (typeof ofWorlds)[number]
   readonly pairs: (typeof ofPairs)[number]
   readonly keys: (typeof ofKeys)[number]
+  /** What may be true of a pair, and of a key. */
+  readonly ofPair: (typeof subjects)['pair']['conditions'][number]
+  readonly ofKey: (typeof subjects)['key']['conditions'][number]
 }
 
 /** What the explorer puts in when it sends a call. */
@@ -145,23 +160,11 @@ function unknownName(value: unknown, known: readonly string[]): Problem | undefi
   return undefined
 }
 
-/** What laws are about: what may be true of it, and the members that their calls may name. */
-const subjects = {
-  pair: {
-    conditions: ['pair', 'newest', 'old', 'bound', 'unbound', 'of one word', 'of one solution'],
-    members: ['accessToken', 'refreshToken'],
-  },
-  key: {
-    conditions: ['key', 'alive', 'ended', 'with public key', 'without public key'],
-    members: ['id', 'name', 'secret'],
-  },
-}
-
 /** Why a law would never be tried: its condition cannot hold, or its call cannot be made. */
 function deadLaw(one: World | Law): Problem | undefined {
   if (!('law' in one)) return undefined
   const kind = one.where.includes('key') ? 'key' : 'pair'
-  const { conditions, members } = subjects[kind]
+  const { conditions, members }: { readonly [list in 'conditions' | 'members']: readonly string[] } = subjects[kind]
   const at = one.where.findIndex((word) => !conditions.includes(word))
   if (at >= 0) return { path: ['where', at], message: `"${one.where[at]}" never holds for a ${kind}` }
   for (const { name, member, braced: _, ...place } of namesIn(one)) {
