@@ -584,7 +584,7 @@ export function renderPlan(
 ): Printable {
   const leftOut = cannot.reduce((sum, one) => sum + one.cases, 0)
   const createsNothing = creates.length === 0 && (model === undefined || model.keys === 0)
-  const plan = `Plan: ${cases} of ${counted(total, 'case')}, about ${calls} calls${duration(seconds)}, at least ${refusals} of them refused${perhapsRefused > 0 ? `; ${perhapsRefused} more may be` : ''}`
+  const plan = `Plan: ${cases} of ${counted(total, 'case')}, about ${calls} calls${duration(seconds)}, at least ${refusals} of them refused${perhapsRefused > 0 ? `, and ${perhapsRefused} more may be refused` : ''}`
   const lines = [
     ...(refusals > 0 ? ['The refusals may look like an attack in the log of the server'] : []),
     ...(notSelected > 0 ? [`${counted(notSelected, 'case')} ${notSelected === 1 ? 'is' : 'are'} not selected`] : []),

@@ -272,7 +272,7 @@ test('a plan lists what will be created, and what cannot run, by area', () => {
   }
   expect(
     renderPlan(plan, { ids: false }),
-  ).toBe(`Plan: 9 of 33 cases, about 40 calls in 3 s, at least 12 of them refused; 3 more may be
+  ).toBe(`Plan: 9 of 33 cases, about 40 calls in 3 s, at least 12 of them refused, and 3 more may be refused
 The refusals may look like an attack in the log of the server
 1 case is not selected
 
