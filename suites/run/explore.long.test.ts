@@ -20,7 +20,7 @@ const freshTarget: Parameters<typeof afterCases>[0] = {
   only: null,
 }
 
-/** Explores a server that takes so many calls a second, on a clock that nobody waits for. @returns how long the model took, in ms on that clock */
+/** Explores a server that takes this many calls a second, on a clock that nobody waits for. @returns how long the model took, in ms on that clock */
 async function modelMs(callsPerSecond: number, rules: Rules): Promise<{ ms: number; found: number }> {
   const rootKey = { id: 'root', secret: 'root-secret' }
   const { handle, context } = createHandler({ clock: 'virtual', rootKey, rules })

@@ -198,14 +198,15 @@ function createdThings(
     ...(keys > 0 && !isCleaned && lasts ? [howKeysGo] : []),
     ...(tried > 0 ? [wrongKeys(Math.min(tried, keyLimit), keys > 0)] : []),
     ...(tokens > 0
-      ? [`about ${counted(tokens, 'token pair')}, which stay valid until they expire${isShared ? alsoPushOut : ''}`]
+      ? [
+          `about ${counted(tokens, 'token pair')}, which stay valid until they expire${isShared ? ` and ${mayPushOut}` : ''}`,
+        ]
       : []),
-    ...(fills(testable, 'sessions') ? [`sessions up to the limit of 16, which may${pushOut}`] : []),
+    ...(fills(testable, 'sessions') ? [`sessions up to the limit of 16, which ${mayPushOut}`] : []),
   ]
 }
 
-const pushOut = ' push out sessions of the same user'
-const alsoPushOut = ` and may${pushOut}`
+const mayPushOut = 'may push out sessions of the same user'
 
 const wrongKeys = (most: number, isMore: boolean): string =>
   `up to ${isMore ? `${most} more` : counted(most, 'API key')} if the target takes keys that it should refuse`

@@ -100,7 +100,7 @@ export async function runSuite(suite: SuiteRun): Promise<SuiteResult> {
 
 type Endings = ReturnType<typeof openEndings>
 
-/** Of a target that takes so long for an answer, the preflight takes longer than starting a worker. In ms. */
+/** If an answer takes this long, the preflight takes longer than starting a worker. In ms. */
 const distantMs = 40
 
 /** Makes the preflight, lets workers run the cases, and removes created keys, also after a failure. */
@@ -426,11 +426,11 @@ async function takeCases(
     return null
   })
   prepare(run?.facts)
-  const { taken } = request
-  if (run === null || taken === undefined) return
+  if (run === null || request.taken === undefined) return
+  const taken = new Int32Array(request.taken)
   try {
     const runItem = itemRunner(run, collected)
-    const next = (): Item | undefined => run.items[Atomics.add(new Int32Array(taken), 0, 1)]
+    const next = (): Item | undefined => run.items[Atomics.add(taken, 0, 1)]
     const takeAll = async (): Promise<void> => {
       for (let item = next(); item !== undefined && run.stopReason() === null; item = next()) await runItem(item)
     }

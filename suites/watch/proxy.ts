@@ -111,7 +111,7 @@ export async function openProxy(options: ProxyOptions): Promise<WatchProxy> {
     const known = clients.get(socket)
     if (known !== undefined) return known
     const agent = new (isSecure ? https.Agent : http.Agent)({ keepAlive: true, maxSockets: 1, ...secured })
-    // There is one server, so it need not be named anew for each call.
+    // There is one server, so its name need not be put together for each call.
     agent.getName = () => 'server'
     const client = { number: ++connectionCount, remoteAddress: socket.remoteAddress ?? '', agent, busy: 0 }
     clients.set(socket, client)

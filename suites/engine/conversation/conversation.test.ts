@@ -478,7 +478,7 @@ describe('call limit', () => {
   const answered: WireAnswer = { kind: 'answer', status: 200, headers: {}, body: new Uint8Array() }
   const lost: WireAnswer = { kind: 'none', reason: 'reset', refusedConnection: false, stale: false }
 
-  /** Hears so many answers, each after so many ms. */
+  /** Hears answers: how many, and how long each of them took in ms. */
   function hear(limit: ReturnType<typeof createCallLimit>, ...heard: (readonly [times: number, tookMs: number])[]) {
     for (const [times, tookMs] of heard) for (let time = 0; time < times; time += 1) limit.hear(tookMs, answered)
     return limit.atOnce

@@ -440,7 +440,7 @@ ${right}${right}  - { call: solution/listSolutions, auth: { token: $pair.accessT
   })
 
   const lostPair = { kind: 'pair-refreshed', requirement: 'refresh/revokes-access' } as const
-  /** Asks for a grant where so many refusals are known to be required. */
+  /** Asks for a grant. @param times how many refusals are known to be required */
   const excused = (answer: Answering, step: string, times = Number.POSITIVE_INFINITY) => {
     let left = times
     const judgeRefusal = () => (left-- > 0 ? ({ is: 'required', because: lostPair } as const) : undefined)
