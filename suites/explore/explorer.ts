@@ -335,8 +335,9 @@ function requestOf(core: Core, { step, authorization, body }: Rendered): WireReq
   }
 }
 
-/** The model remembers keys and tokens, so that an answer with some of them may be this much shorter than others, and all together so long. */
+/** The model remembers keys and tokens, so an answer with some of them may take only this part of the memory that others may. */
 const answersKept = 64
+/** All such answers together. */
 const mostKeptBytes = 32 * 2 ** 20
 const nothingMore = Number.MAX_SAFE_INTEGER
 const mayBeKept = ({ call: method }: CallStep): boolean => method.startsWith('manager/')

@@ -308,8 +308,9 @@ const runs = 3
 const longestShrinkMs = 25_000
 /** The share of the time left that each of the three may take. */
 const shareOfShrink = 1 / 6
-/** What each of the three may take near the end of the exploration, from so long before it to so long after. In ms. */
+/** What each of the three may take near the end of the exploration. In ms. */
 const leastShrinkMs = 7000
+/** This long before the end, and after it, is near it. In ms. */
 const nearEndMs = 15_000
 
 /** The same steps in another form; null if there is none. */

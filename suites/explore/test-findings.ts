@@ -66,7 +66,7 @@ export async function toldOf(requirements: readonly Requirement[], ...asked: Par
 const sizesOf = (calls: number): Sizes =>
   sizesFor({ maxCalls: calls, made: 0, callMs: 0, timeLeftMs: 600_000, waits: false })
 
-/** After so many calls a world ends, unless all is proved. */
+/** After this many calls a world ends, unless all is proved. */
 const shortCalls = 400
 
 /** A world with the sizes of a long exploration, once nobody else uses the target. */

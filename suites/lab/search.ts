@@ -115,7 +115,7 @@ function* pairsOf(right: Draft, { before, rare }: Repertoire): Generator<Candida
   }
 }
 
-/** Longer bodies are not tried in so many forms: it would take seconds. In bytes. */
+/** Longer bodies are tried in fewer forms, because it would take seconds. In bytes. */
 const longBody = 4096
 
 /** The body written again and then changed once more, with a mistake in what stands around it. */

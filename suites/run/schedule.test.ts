@@ -196,7 +196,7 @@ test('cases that wait start first, and others run while they wait', async () => 
   expect(methods.slice(3).sort()).toEqual(['solution/one', 'solution/three'])
 })
 
-/** Creates so many keys, and answers the creations after them as a server that is full. */
+/** Creates this many keys, and answers the creations after them as a server that is full. */
 function creating(most = Number.POSITIVE_INFINITY): Answering {
   let created = 0
   return ({ method }) => {

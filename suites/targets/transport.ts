@@ -253,7 +253,7 @@ interface WireOptions extends Route {
   secondAddress?: string | undefined
   /** Opens connections in advance for calls that need an unused one; true unless given. Not through a proxy. */
   opensSpares?: boolean | undefined
-  /** A connection with a name that carried nothing for so long is not used again. In ms. */
+  /** A connection with a name that carried nothing for longer is not used again. In ms. */
   mostIdleMs?: number | undefined
 }
 

@@ -20,7 +20,7 @@ const evilResult = {
 const evilServer = () =>
   hostileServer(({ body }, response) => sendJson(response, { jsonrpc: evilText, id: body.id, result: evilResult }))
 
-/** The reference server with so much text in every result. */
+/** The reference server, with this many more bytes in every result. */
 const serverWithMuch = (bytes: number) =>
   spoiltServer((answer) => {
     answer.body = answer.body.replace('"result":{', `"result":{"much":"${'x'.repeat(bytes)}",`)
