@@ -78,7 +78,7 @@ export async function workAtTarget<T>(
     if (removed > 0) say(`Removed ${counted(removed, 'API key')} that earlier runs left on the target`)
     if (left.length > 0)
       say(
-        `${counted(left.length, 'API key')} of earlier runs ${left.length === 1 ? 'is' : 'are'} still on the target${why}; "svc-conformance keys" lists them`,
+        `${counted(left.length, 'API key')} of earlier runs ${left.length === 1 ? 'is' : 'are'} still on the target, as far as is recorded${why}; "svc-conformance keys" lists them, and with --forget forgets them if the server has started anew`,
       )
   }
   /** @returns lines about the remaining keys */
