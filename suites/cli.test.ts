@@ -210,10 +210,12 @@ describe('keys', () => {
     )
   })
 
-  test('--forget removes the records', async () => {
+  test('--forget deletes the records, and says which keys are forgotten and still there', async () => {
     writeKeyRecord(file, { owner, keys: [{ id: 'id-1', name: 'n' }], unanswered: [] })
-    await printed('keys', '--forget')
+    const said = await printed('keys', '--forget')
+    expect(said).toMatch(/^Forgotten; nothing was removed from the target:\n.*\n {2}API key id-1 \("n"\)\n/)
     expect(existsSync(file)).toBe(false)
+    expect(await printed('keys', '--forget')).toMatch(/^No API key of an earlier run is recorded here/)
   })
 })
 

@@ -84,8 +84,6 @@ async function run(typed: flag.Typed<typeof exploreFlags>): Promise<number> {
   }
   const explored = target === null ? await exploreBundled(effort) : await exploreUrl(target, effort)
   progress.end()
-  if (explored.left.length > 0)
-    progress.say(['Left on the target', ...explored.left.map((text) => `  ${text}`)].join('\n'))
   const { exploration, stopped } = explored
   const name = target?.url ?? 'bundled'
   if (!exploration.rootAccepted) {
@@ -93,6 +91,8 @@ async function run(typed: flag.Typed<typeof exploreFlags>): Promise<number> {
     const why = exploration.gone === null ? 'it refuses the root key in every way' : exploration.gone
     throw new SuiteError('unreachable', `Cannot explore "${name}": ${why}`)
   }
+  if (explored.left.length > 0)
+    progress.say(['Left on the target', ...explored.left.map((text) => `  ${text}`)].join('\n'))
   const { findings, gone } = exploration
   const exitCode = findings.some(isShownAgain) ? 1 : gone === null ? 0 : goneExitCode
   const report = buildReport({

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { usageError } from '../engine/errors.ts'
-import { jsonLine, line, lines, printable, printableLines } from '../engine/printable.ts'
+import { jsonLine, printable, printableLines } from '../engine/printable.ts'
 import * as flag from '../run/flags.ts'
 import { readKeyRecord, stateFolders } from '../run/keys.ts'
 import { readTargetFile } from '../run/options.ts'
@@ -11,7 +11,10 @@ const keysFlags = {
   url: flag.value('--url <url>', 'only keys on this server', flag.baseUrl),
   target: flag.value('--target <file>', 'include the test keys that this target file keeps'),
   json: flag.mark('--json', 'print JSON, without secrets'),
-  forget: flag.mark('--forget', 'remove the records: the keys were removed by hand, or their server is gone'),
+  forget: flag.mark(
+    '--forget',
+    'delete the records, not the keys: those were removed by hand, or their server is gone',
+  ),
 }
 
 type FoundRecord = ReturnType<typeof findRecords>[number]
@@ -23,7 +26,8 @@ export const command: flag.Command<typeof keysFlags> = {
     const { json, forget } = flag.read(keysFlags, typed)
     const records = findRecords(typed)
     if (forget) forgetRecords(records)
-    else writeOut(json ? jsonLine(plain(records), 2) : printableLines(text(records)))
+    const said = forget && records.length > 0 ? 'Forgotten; nothing was removed from the target:\n' : ''
+    writeOut(json ? jsonLine(plain(records), 2) : printableLines(`${said}${text(records)}`))
   },
 }
 
@@ -44,11 +48,8 @@ function findRecords(typed: flag.Typed<typeof keysFlags>) {
 /** @throws SuiteError (`usage`) for a record that a run uses now */
 function forgetRecords(records: readonly FoundRecord[]): void {
   const inUse = records.find(({ holder }) => holder !== null)
-  if (inUse !== undefined) throw usageError(`Cannot remove "${inUse.file}": process ${inUse.holder} uses it now`)
-  for (const { file } of records) {
-    rmSync(file, { force: true })
-    writeOut(lines([line`Removed ${file}`]))
-  }
+  if (inUse !== undefined) throw usageError(`Cannot forget "${inUse.file}": process ${inUse.holder} uses it now`)
+  for (const { file } of records) rmSync(file, { force: true })
 }
 
 const plain = (records: readonly FoundRecord[]) =>

@@ -5,7 +5,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { openConversation, type RunEvent } from '../engine/conversation/conversation.ts'
-import type { WireAnswer } from '../engine/target.ts'
+import { bareSettings, type WireAnswer } from '../engine/target.ts'
 import { type Answering, accepting, answering, madeUpTarget } from '../self/made-up-target.ts'
 import { newFolder } from '../self/temporary.ts'
 import { createEnding } from './ending.ts'
@@ -18,8 +18,10 @@ import {
   readKeyRecord,
   recordKeys,
   removeKeys,
+  workAtTarget,
   writeKeyRecord,
 } from './keys.ts'
+import type { TargetOptions } from './options.ts'
 
 const cleanup = { method: 'manager/deleteApiKey', params: { id: '$id' } }
 const keys = ['one', 'two', 'three'].map((id) => ({ id, name: `name of ${id}` }))
@@ -66,6 +68,32 @@ test('each remaining key is listed with the call that removes it, without secret
   expect(line).toContain('"method":"manager/deleteApiKey"')
   expect(line).not.toContain('\u001b')
   expect(line).not.toContain('not-a-secret-0003')
+})
+
+test('of what is left, each line is a key: advice is none, and a key says why it is still there', () => {
+  const remains = { kept: [], left: keys.slice(0, 1), unanswered: [], problems: ['x was refused', 'y too'] }
+  expect(leftKeyLines({ ...remains, problems: [] }, 'http://a.example')).toEqual(['API key one ("name of one")'])
+  const [line, ...more] = leftKeyLines(remains, 'http://a.example', cleanup)
+  expect(line).toMatch(/^API key one \("name of one"\) \(x was refused; y too\); to remove it: /)
+  expect(more).toEqual([])
+})
+
+test('work that fails tells of keys that it created, and not of those of earlier runs', async () => {
+  const root = { id: owner.rootId, kind: 'secret', secret: 's' } as const
+  const unused = { settings: bareSettings, requestTimeoutMs: 100, inputs: [], doubts: [] }
+  const options: TargetOptions = { ...targetWith(), ...unused, root }
+  const sayings = async (made: readonly { id: string; name: string }[]): Promise<string[]> => {
+    const said: string[] = []
+    const work = workAtTarget(options, { say: (text) => void said.push(text) }, async ({ listener }) => {
+      for (const created of made) listener({ kind: 'key-noted', entry: { created } })
+      throw new Error('no answer')
+    })
+    await expect(work).rejects.toThrow('no answer')
+    return said
+  }
+  openKeysOfTarget(options).close([other])
+  expect(await sayings([])).toEqual([])
+  expect(await sayings(keys.slice(0, 1))).toContain('Left on the target: API key one ("name of one")')
 })
 
 test('a hundred creations without a clear answer give one line, with the names of as many keys as there may be', () => {

@@ -95,8 +95,12 @@ export async function workAtTarget<T>(
       clearTimeout(deadline)
       keys.close([...kept, ...removal.left])
     }
+    if (done !== undefined && removal.left.length > 0 && settings.cleanup === undefined && !options.disposable)
+      say('API keys stay on the target: name the method that removes them as "cleanup" in the target file')
     return leftKeyLines({ kept, unanswered, ...removal }, url, settings.cleanup)
   }
+  const namesOf = ({ keys: all, unanswered }: Created): string[] => [...all.map(({ id }) => id), ...unanswered]
+  const before = namesOf(keys.read())
   let done: { result: T } | undefined
   let left: string[] = []
   try {
@@ -104,9 +108,11 @@ export async function workAtTarget<T>(
   } catch (error) {
     throw interruptedInstead(error, endings.cases)
   } finally {
+    // Keys of earlier runs are no news where the work failed; the reason is printed after these lines.
+    const hasCreated = namesOf(keys.read()).some((name) => !before.includes(name))
     left = await finish(endings.cleanUp)
     endings.stop()
-    if (done === undefined) for (const line of left) say(`Left on the target: ${line}`)
+    if (done === undefined && hasCreated) for (const line of left) say(`Left on the target: ${line}`)
   }
   return { ...done, left }
 }
@@ -215,14 +221,11 @@ interface Left extends Removal {
 /** One line for each key that is still on the target, with the call that removes it. */
 export function leftKeyLines({ kept, left, unanswered, problems }: Left, url: string, cleanup?: Cleanup): string[] {
   const named = ({ id, name }: CreatedKey): string => printable(`API key ${id} ("${name}")`)
+  const why = problems.length === 0 ? '' : ` (${problems.join('; ')})`
   return [
     ...left.map((key) =>
-      cleanup === undefined ? named(key) : `${named(key)}; to remove it: ${removalCommand(url, cleanup, key)}`,
+      cleanup === undefined ? named(key) : `${named(key)}${why}; to remove it: ${removalCommand(url, cleanup, key)}`,
     ),
-    ...(left.length > 0 && cleanup === undefined
-      ? ['(name the method that removes them as cleanup in the target file)']
-      : []),
-    ...problems.map((problem) => `(${problem})`),
     ...kept.map((key) => `${named(key)}, kept for the next run`),
     ...unansweredLines(unanswered),
   ]
