@@ -332,10 +332,20 @@ function causeTold({ first, others }: Cause): Told {
   return {
     ...first.told,
     also: [
-      ...fact('Also', others.length > 0 && `${others.length} more, most likely for the same cause:`, ...few(alike)),
+      ...fact(
+        'Also',
+        others.length > 0 && `${moreWords(first, others)}, most likely for the same cause:`,
+        ...few(alike),
+      ),
       ...fact('Blocks', first.blocks.length > 0 && `${counted(first.blocks.length, 'case')}:`, ...few(first.blocks)),
     ],
   }
+}
+
+/** `2 more cases and 1 finding` */
+function moreWords(first: Shown, others: readonly Shown[]): string {
+  const kinds = [...countBy(others, ({ kind }) => kind)].sort(([one], [other]) => one.localeCompare(other))
+  return kinds.map(([kind, count]) => counted(count, kind === first.kind ? `more ${kind}` : kind)).join(' and ')
 }
 
 const few = (lines: readonly string[]): string[] => firstFew(lines, shownAlike)
@@ -347,7 +357,8 @@ const few = (lines: readonly string[]): string[] => firstFew(lines, shownAlike)
 function problemsOf({ requirements }: PrintedReport, causes: readonly Cause[]): Item[] {
   const all = causes
     .filter(({ first }) => first.verdict !== 'known')
-    .map(({ first: { kind, verdict, key, broken, blocks }, others }): Item => {
+    .map(({ first, others }): Item => {
+      const { kind, verdict, key, broken, blocks } = first
       const sentences = kind === 'finding' || broken.length === 0 ? '' : ` (${broken.join(', ')})`
       const explained: readonly string[] = requirements.flatMap(({ id, consequences = [] }) =>
         broken.includes(id) ? consequences : [],
@@ -357,7 +368,7 @@ function problemsOf({ requirements }: PrintedReport, causes: readonly Cause[]): 
         .filter((id) => !broken.includes(id))
         .sort((one, other) => Number(explained.includes(one)) - Number(explained.includes(other)))
       const also = named.length === 0 ? '' : ` (${fewOf(named, shownIds)})`
-      const more = others.length === 0 ? '' : `, and ${others.length} more like it${also}`
+      const more = others.length === 0 ? '' : `, and ${moreWords(first, others)} like it${also}`
       const effect = blocks.length === 0 ? '' : `; it blocks ${counted(blocks.length, 'case')}`
       return { verdict, text: [code(key, `${kind}/${key}`), `${sentences}${more}${effect}`] }
     })

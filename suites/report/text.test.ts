@@ -47,7 +47,9 @@ test.each([
 
 test('cases that are blocked by one cause are reported once', () => {
   expect(text.match(/The control was refused/g)).toHaveLength(1)
-  expect(text).toContain('  Also  2 more, most likely for the same cause:\n        tokens/three\n        tokens/two\n')
+  expect(text).toContain(
+    '  Also  2 more cases, most likely for the same cause:\n        tokens/three\n        tokens/two\n',
+  )
 })
 
 test('cases that were not run are told once', () => {
@@ -55,7 +57,7 @@ test('cases that were not run are told once', () => {
   const facts = { kind: 'not-run', because: { kind: 'interrupted', during: 'run' } } as const
   const problem = { ...problemOf(facts), message: 'not run: the run was interrupted' } as CaseReport['problem']
   const cases = ['a/one', 'a/two'].map((key) => ({ ...testCase, key, problem, blockedBy: null }))
-  expect(told({ cases })).toContain('  Also  1 more, most likely for the same cause:\n        a/two\n')
+  expect(told({ cases })).toContain('  Also  1 more case, most likely for the same cause:\n        a/two\n')
 })
 
 test('is as wide as the terminal, but never wider than a reader likes', () => {
@@ -123,7 +125,7 @@ test('names what failed next to the verdict', () => {
   ✗ basic/hostile (basic/credentials)
   ✗ signatures/hmac-accepted/all-in-one-line (signatures/hmac)
   ✗ found/tokens/authorize/pair-is-current
-  ■ tokens/one, and 2 more like it
+  ■ tokens/one, and 2 more cases like it
   ! keys/warned (keys/public-key-material)
 `)
 })
@@ -162,14 +164,14 @@ test('names next to the verdict what else is broken where it is told with anothe
     one.id === 'basic/credentials' ? { ...one, consequences: ['keys/public-key-material'] } : one,
   )
   const said = told({ findings: [], cases, requirements })
-  expect(said).toContain('✗ basic/hostile (basic/credentials), and 1 more like it (keys/public-key-material)\n')
+  expect(said).toContain('✗ basic/hostile (basic/credentials), and 1 more case like it (keys/public-key-material)\n')
 })
 
 test('a warning that a failure explains comes after it', () => {
   const failure = report.cases.find((one) => one.problem?.hint !== undefined) as CaseReport
   const warning = { ...failure, key: 'limits/every-way', verdict: 'warned' as const }
   const said = told({ findings: [], cases: [warning, failure] })
-  expect(said).toContain('  Also  1 more, most likely for the same cause:\n        limits/every-way (warned)\n')
+  expect(said).toContain('  Also  1 more case, most likely for the same cause:\n        limits/every-way (warned)\n')
   expect(said).not.toContain('! limits/every-way')
 })
 
@@ -209,8 +211,8 @@ test('several findings of one requirement are reported once, and those that a fa
   const said = told({ findings: [finding, another, shown] })
   expect(said).toContain(':\n        found/tokens/authorize/another\n')
   expect(said).toContain(':\n        found/signatures/hmac/refused\n')
-  expect(said).toContain('✗ found/tokens/authorize/pair-is-current, and 1 more like it')
-  expect(said).toContain('✗ signatures/hmac-accepted/all-in-one-line (signatures/hmac), and 1 more like it')
+  expect(said).toContain('✗ found/tokens/authorize/pair-is-current, and 1 more finding like it')
+  expect(said).toContain('✗ signatures/hmac-accepted/all-in-one-line (signatures/hmac), and 1 finding like it')
   expect(said.split('Found by the model.')).toHaveLength(2)
 })
 
@@ -221,7 +223,7 @@ test('a finding comes after the cases of its level; a warned case does not hide 
   const said = told({ findings: [finding, implied] })
   const places = ['✗ basic/hostile', `✗ ${finding.id}`, '■ tokens/one', '! keys/warned', id]
   expect(places.map((place) => said.indexOf(place)).every((at, index, all) => at > (all[index - 1] ?? 0))).toBe(true)
-  expect(said.slice(said.indexOf('Verdict:'))).toMatch(/! keys\/warned .*, and 1 more like it\n/)
+  expect(said.slice(said.indexOf('Verdict:'))).toMatch(/! keys\/warned .*, and 1 finding like it\n/)
   const must = told({ findings: [{ ...implied, level: 'must' }] })
   expect(must).toContain(`✗ ${id}\n`)
 })
