@@ -325,6 +325,8 @@ describe('a lost race', async () => {
     expect(race?.problem?.message).toBe(sentence)
     const plain = reported([outcome('basic/credentials', 'basic/credentials', 'failed')])
     expect(plain?.again).toBe('run --disposable --only basic/credentials --trace')
+    const traced = build([outcome('basic/credentials', 'basic/credentials', 'failed')], { options: { trace: true } })
+    expect(traced.cases[0]?.again).toMatch(/ --only basic\/credentials$/)
   })
 })
 

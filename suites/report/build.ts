@@ -66,6 +66,8 @@ interface BuildInput {
     partial: 'only' | 'shard' | null
     /** What `--skip` left out, if it has no outcome. */
     skipped?: readonly { id: string; reason: string }[]
+    /** The run showed whole exchanges, so the command that runs a case again need not ask for them. */
+    trace?: boolean
     /** The exit code of a run that was interrupted or lost its target; the table does not cover it. */
     ownExitCode?: number | null
   }
@@ -191,7 +193,10 @@ function reportCase(outcome: CaseOutcome, input: BuildInput): CaseReport {
  * The command that runs a case again. A comment of the shell says that what fills a limit needs a fresh instance each time, and so does what calls
  * with created keys, where this run left its keys in the places for others.
  */
-function againOf({ id, case: name, key, proves }: CaseOutcome, { meta, corpus, left = [] }: BuildInput): string {
+function againOf(
+  { id, case: name, key, proves }: CaseOutcome,
+  { meta, corpus, left = [], options }: BuildInput,
+): string {
   // A case about every answer makes no calls; the cases that prove its requirement receive such answers too.
   const only = id === everyAnswer ? (proves[0] ?? key) : key
   const scenario = corpus.scenarios.find((one) => one.id === id)
@@ -206,7 +211,7 @@ function againOf({ id, case: name, key, proves }: CaseOutcome, { meta, corpus, l
     id.startsWith('test-keys/') || (scenario && testCase && testKeysUsed(scenario, testCase, created).size > 0)
   const needsFresh = leavesMuch || (isFull && (usesCreated || needs.includes('keys')))
   const where = needsFresh && meta.target !== 'bundled' ? ' # on a fresh instance' : ''
-  return `${meta.again} --only ${shellWord(only)} --trace${where}`
+  return `${meta.again} --only ${shellWord(only)}${options.trace ? '' : ' --trace'}${where}`
 }
 
 function mergeObservations(corpus: Corpus, observed: readonly Observed[]): Report['observations'] {

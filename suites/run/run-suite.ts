@@ -603,6 +603,7 @@ function reportWith(run: FinishedRun, known: readonly KnownEntry[], ownExitCode:
     left: result.left,
     options: {
       strict: options.strict,
+      trace: options.trace,
       partial: options.shard !== null ? 'shard' : planned.isPartial ? 'only' : null,
       skipped: options.skip,
       ownExitCode,
