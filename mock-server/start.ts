@@ -100,6 +100,8 @@ async function openControl(handler: MockHandler, { control }: StartOptions) {
 export interface ServeOptions extends StartOptions {
   /** Words of the command line, under the switches of `profile`: `random`, `switch=value`, the path of a JSON file. */
   profileWords?: readonly string[]
+  /** Called once the first line is printed. */
+  onStart?: (server: Pick<MockServer, 'url' | 'rootKey'>) => unknown
 }
 
 /** What `serve` needs from its process. */
@@ -118,7 +120,7 @@ export interface ServeEdge {
 export async function serve(options: ServeOptions, edge: ServeEdge = processEdge): Promise<0 | 2> {
   let server: MockServer
   try {
-    const { profileWords = [], ...rest } = options
+    const { profileWords = [], onStart: _onStart, ...rest } = options
     const random = createRandom(options.seed === undefined ? undefined : `profile ${options.seed}`)
     const words = profileFromWords(profileWords, () => random(4).readUInt32LE() / 2 ** 32)
     server = await startMockServer({ ...rest, profile: { ...words, ...options.profile } })
@@ -135,6 +137,7 @@ export async function serve(options: ServeOptions, edge: ServeEdge = processEdge
       ...(control ? { controlUrl: control.url, controlToken: control.token } : {}),
     }),
   )
+  await options.onStart?.(server)
   if (options.profileWords?.includes('random')) edge.complain(`Profile: ${JSON.stringify(profile)}`)
   await new Promise<void>((resolve) => edge.onStop(resolve))
   await server.stop()

@@ -55,12 +55,19 @@ export const command: flag.Command<typeof serveFlags> = {
   flags: serveFlags,
   async run(typed) {
     const { mutant } = flag.read({ mutant: serveFlags.mutant }, typed)
-    const options = serveOptions(typed)
+    const options = { ...serveOptions(typed), onStart: forgetEarlier }
     if (mutant.length === 0) return serve(options)
     const { profileWords, ...broken } = await brokenServer(mutant)
     // A switch that a flag sets counts, even if the mutant needs another.
     return serve({ ...options, ...broken, profileWords: [...profileWords, ...options.profileWords] })
   },
+}
+
+/** The server begins anew, so the keys that runs created on the one before it are gone. A chosen port and id alone can have a record. */
+async function forgetEarlier({ url, rootKey }: Parameters<NonNullable<ServeOptions['onStart']>>[0]): Promise<void> {
+  // Loaded late: most people who start a server never run against it.
+  const { forgetKeys } = await import('../run/keys.ts')
+  forgetKeys(url, rootKey.id, process.env)
 }
 
 /** The rules of mutants, and the switches that they need. @throws SuiteError (`usage`) for an unknown mutant, or two that break the same rule */

@@ -16,6 +16,8 @@ export function isDocumentedMethod(method: string): boolean {
 
 /** The maximum number of API keys (part 8). */
 export const keyLimit = 10
+/** How many places for keys stay free where a run may not fill them: one for others, and one in case the initial key counts. */
+export const sparePlaces = 2
 
 /** The maximum number of sessions of a user (part 2). */
 export const sessionLimit = 16

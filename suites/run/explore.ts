@@ -4,7 +4,7 @@ import {
   openCreatedKeys,
   type RunListener,
 } from '../engine/conversation/conversation.ts'
-import { keyLimit } from '../engine/document.ts'
+import { keyLimit, sparePlaces } from '../engine/document.ts'
 import type { StopReason } from '../engine/judge/problem.ts'
 import { lintErrors, readScenario } from '../engine/language/corpus.ts'
 import { readDeviations } from '../engine/language/deviations.ts'
@@ -81,9 +81,8 @@ const walks = 20
 /** The part of the time that `--timeout` leaves; the rest is for the cases that fill the places for keys. */
 const timeShare = 0.5
 
-/** How many keys the model may create, and how many places stay free for wrong creations and for cases about the limit. */
+/** How many keys the model may create. */
 const mostNewKeys = 4
-const placesLeft = 2
 
 /** What a plan tells of the model. */
 export const plannedModel = (calls: number, { url, allow }: TargetOptions): NonNullable<Plan['model']> => ({
@@ -126,7 +125,7 @@ export function afterCases({ allow, entries, testKeys, hasPlaces, ...after }: Af
     created,
     triesBefore: triesOfCases,
     hasSurplusSessions: after.hasSurplusSessions ?? false,
-    newKeys: Math.max(0, Math.min(mostNewKeys, keyLimit - created - placesLeft)),
+    newKeys: Math.max(0, Math.min(mostNewKeys, keyLimit - created - sparePlaces)),
     fillsKeys: false,
     // A target that accepted a wrong creation in a case would accept those of the model, too. They would fill the places that the race for keys needs.
     triesCreations: !isLax,

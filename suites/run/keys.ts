@@ -367,9 +367,12 @@ export function asEntries({ keys, unanswered }: Created): CreatedKeysEntry[] {
 }
 
 /** The file of a target and its root key: the one that the target file names, or one in the state folder. */
-function fileOf({ url, root, testKeysFile }: Recorded, folder: string): string {
-  const name = createHash('sha256').update(`${url}\n${root.id}`).digest('hex').slice(0, 24)
-  return testKeysFile ?? join(folder, `${name}.keys.jsonl`)
+const fileOf = ({ url, root, testKeysFile }: Recorded, folder: string): string =>
+  testKeysFile ?? recordIn(folder, url, root.id)
+
+function recordIn(folder: string, url: string, rootId: string): string {
+  const name = createHash('sha256').update(`${url}\n${rootId}`).digest('hex').slice(0, 24)
+  return join(folder, `${name}.keys.jsonl`)
 }
 
 interface Header {
@@ -446,6 +449,13 @@ const temporaryFolder = (): string => join(tmpdir(), `svc-conformance-${userInfo
 
 /** Every folder in which a run may have left something. */
 export const stateFolders = (env: Environment): string[] => [stateFolder(env), temporaryFolder()]
+
+/** Forgets the keys on a server of the loopback that has begun anew, unless a run uses their record. */
+export function forgetKeys(url: string, rootId: string, env: Environment): void {
+  const urls = [url, url.replace('//127.0.0.1:', '//localhost:')]
+  const files = stateFolders(env).flatMap((folder) => urls.map((one) => recordIn(folder, one, rootId)))
+  for (const file of files) if (existsSync(file) && holderOf(lockFile(file)) === null) rmSync(file, { force: true })
+}
 
 /** Creates the folder if needed, and checks that no other user created it, because that user could read the keys. */
 function isWritable(folder: string): boolean {

@@ -1,3 +1,6 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { allItems, type Item, skipItem } from '../engine/conversation/cases.ts'
 import { noFacts } from '../engine/conversation/target-facts.ts'
@@ -8,6 +11,7 @@ import { madeUpCorpus } from '../self/made-up-report.ts'
 import { capabilities } from '../self/made-up-target.ts'
 import { whyNotRun } from './capabilities.ts'
 import { openCorpus } from './corpus-cache.ts'
+import { openKeysOfTarget } from './keys.ts'
 import { readRunOptions } from './options.ts'
 import { planRun } from './plan.ts'
 
@@ -41,12 +45,32 @@ test('of a case that runs alone the calls at once are counted apart, and a case 
   expect(work.get('keys/can-be-deleted')).toEqual({ beside: 0, alone: 0, atOnce: 0, waitMs: 0 })
 })
 
-test('never more keys than the ten that are possible', () => {
+test('never more keys than the ten that are possible, and two places stay free where none may be filled', () => {
   expect(planOf().creates[0]).toBe('API keys up to the limit of ten')
   const scenarios = corpus.scenarios.filter(({ needs }) => !needs.includes('limits'))
-  expect(planOf({}, {}, { ...corpus, scenarios }).creates[0]).toBe('10 API keys')
+  expect(planOf({}, {}, { ...corpus, scenarios }).creates[0]).toBe('7 API keys')
   const removed = /^\d+ API keys, at most 10 at once, removed through the cleanup method$/
   expect(planOf({}, { cleanup }).creates[0]).toMatch(removed)
+})
+
+test('keys of earlier runs take places, which the plan says', () => {
+  const stateFolder = mkdtempSync(join(tmpdir(), 'svc-plan-'))
+  const creates = (earlier: number): string[] => {
+    const keys = Array.from({ length: earlier }, (_, index) => ({ id: `k${index}`, name: 'n' }))
+    const { target, ...options } = readRunOptions(
+      { url: near, keyId: 'root', keySecret: 's', allow: 'sessions,keys' },
+      {},
+    )
+    if (target === null) throw new Error('no target')
+    openKeysOfTarget({ ...target, stateFolder }).close(keys)
+    return planRun({ ...options, target: { ...target, stateFolder } }, corpus).plan.creates
+  }
+  expect(creates(0)[0]).toBe('7 API keys')
+  expect(creates(5)).toEqual(
+    expect.arrayContaining(['3 API keys', expect.stringMatching(/^not more, because 5 API keys/)]),
+  )
+  expect(creates(10)).toEqual(expect.arrayContaining(['0 API keys']))
+  expect(creates(10).join()).not.toContain('if the target takes keys')
 })
 
 test('a case that fills the places for keys opens a few sessions, and fills none', () => {

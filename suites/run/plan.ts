@@ -10,7 +10,7 @@ import {
   provesOf,
   selectItems,
 } from '../engine/conversation/cases.ts'
-import { keyLimit } from '../engine/document.ts'
+import { keyLimit, sparePlaces } from '../engine/document.ts'
 import { usageError } from '../engine/errors.ts'
 import { counted, groupBy } from '../engine/group.ts'
 import type { Gap } from '../engine/judge/problem.ts'
@@ -51,7 +51,9 @@ export function planRun(options: RunOptions, corpus: Corpus, again: readonly str
   const gaps = new Map(selected.map((item) => [item, whyNotRun(item, capabilities)]))
   const cannot = (item: Item): Gap | undefined => gaps.get(item)
   const testable = selected.filter((item) => cannot(item) === undefined)
-  const calls = [...testable.flatMap(callsOf), ...testKeysMade(testable, capabilities).map(() => creation)]
+  // The items of test keys make no creation of their own.
+  const cases = testable.filter(({ kind }) => kind === 'case')
+  const calls = [...cases.flatMap(callsOf), ...testKeysMade(testable, capabilities).map(() => creation)]
   const made = preflightCalls + count(calls)
   const ofAnswers = envelopeCases([]).length
   const atOnce = target?.settings.concurrency ?? usualAtOnce
@@ -191,12 +193,15 @@ function createdThings(
   const tokens = accepted(calls.filter(({ method }) => method === 'manager/auth'))
   const isShared = target !== null && !target.disposable
   const creations = calls.filter(({ method }) => method === 'manager/createApiKey')
-  const keys = accepted(creations)
-  const tried = count(creations) - keys
+  const wanted = accepted(creations)
+  const tried = count(creations) - wanted
+  const recorded = isCleaned ? 0 : earlierKeys(target).keys.length
+  const keys = isCleaned ? wanted : Math.min(wanted, Math.max(0, keyLimit - sparePlaces - recorded))
   return [
-    ...(keys > 0 ? [createdKeys(testable, keys, isCleaned)] : []),
+    ...(wanted > 0 ? [createdKeys(testable, keys, isCleaned)] : []),
+    ...(keys < wanted && recorded > 0 ? [earlierKeysThere(recorded)] : []),
     ...(keys > 0 && !isCleaned && lasts ? [howKeysGo] : []),
-    ...(tried > 0 ? [wrongKeys(Math.min(tried, keyLimit), keys > 0)] : []),
+    ...(tried > 0 && recorded < keyLimit ? [wrongKeys(Math.min(tried, keyLimit - recorded), keys > 0)] : []),
     ...(tokens > 0
       ? [
           `about ${counted(tokens, 'token pair')}, which stay valid until they expire${isShared ? ` and ${mayPushOut}` : ''}`,
@@ -220,8 +225,11 @@ function createdKeys(testable: readonly Item[], keys: number, isCleaned: boolean
     const atOnce = fillsKeys || keys > keyLimit ? `, at most ${keyLimit} at once` : ''
     return `${counted(keys, 'API key')}${atOnce}, removed through the cleanup method`
   }
-  return fillsKeys ? 'API keys up to the limit of ten' : counted(Math.min(keys, keyLimit), 'API key')
+  return fillsKeys ? 'API keys up to the limit of ten' : counted(keys, 'API key')
 }
+
+const earlierKeysThere = (count: number): string =>
+  `not more, because ${counted(count, 'API key')} of earlier runs ${count === 1 ? 'is' : 'are'} recorded there: "svc-conformance keys" lists them`
 
 /** The assumed length of a wait for a time that the server reports, which is not known in advance. */
 const usualWaitMs = 3000
@@ -256,7 +264,8 @@ function callsOf(item: Item): PlannedCall[] {
   // How many values a name keeps: the calls of a step `for` each of them are counted so.
   const kept = new Map<string, number>()
   return [...scenario.given, ...scenario.steps].flatMap((raw) => {
-    if ('wait' in raw) return []
+    // A step with `unless` makes up for a refusal.
+    if ('wait' in raw || 'unless' in raw) return []
     const step = withCase(raw, testCase.values) as CallStep | SendStep
     const planned = plannedCall(step, kept)
     for (const name of Object.keys(step.keep ?? {})) kept.set(`$${name}`, planned.count)

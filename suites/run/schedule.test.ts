@@ -227,11 +227,11 @@ test.each([
     const step = `{ call: manager/createApiKey, auth: { basic: root }, repeat: ${repeat}, ${params}, expect: ${expect} }`
     return scenario(name, 'proves: [a/b]\nneeds: [keys]\n', step)
   }
-  const scenarios = [creation('right', 'accepted', 8), creation('wrong', expected), creation('late', 'accepted')]
+  const scenarios = [creation('right', 'accepted', 7), creation('wrong', expected), creation('late', 'accepted')]
   const problems = (await runnerOf(scenarios, creating()).inTurn()).map(({ problem }) => problem)
   const ofWrong = expected === 'refused' ? 'wrong-outcome' : undefined
   expect(problems.map((problem) => problem?.kind)).toEqual([undefined, ofWrong, 'few-places-for-keys'])
-  expect(problems[2]).toMatchObject({ places: 2, ...(wrongly ? { wrongly } : {}) })
+  expect(problems[2]).toMatchObject({ places: 3, ...(wrongly ? { wrongly } : {}) })
   expect('wrongly' in (problems[2] ?? {})).toBe(wrongly === true)
 })
 

@@ -3,8 +3,8 @@ import { claimsOf, type Item, looksBack, noClaims, skipItem, unjudged } from '..
 import { type Conversation, openConversation, type Run, type RunEvent } from '../engine/conversation/conversation.ts'
 import { runCase } from '../engine/conversation/run-case.ts'
 import { unnamedAreFree } from '../engine/conversation/target-facts.ts'
-import { createTestKey, ensureTestKeys } from '../engine/conversation/test-keys.ts'
-import { keyLimit, sessionLimit } from '../engine/document.ts'
+import { createTestKey, ensureTestKeys, fewPlacesForKeys } from '../engine/conversation/test-keys.ts'
+import { sessionLimit } from '../engine/document.ts'
 import type { CaseOutcome } from '../engine/judge/problem.ts'
 import { type Capabilities, testKeysMade, whyNotRun } from './capabilities.ts'
 import { removeKeys } from './keys.ts'
@@ -159,9 +159,6 @@ async function createTestKeys(talk: Conversation, items: readonly Item[]): Promi
 
 // One item.
 
-/** On a target without a clean-up method, a case that creates keys needs this many free places, so that one is still free after an ordinary creation. */
-const fewestPlaces = 2
-
 /** Runs one item of a run. capabilities.ts has already decided whether it can run; this decides only what the run itself shows. */
 async function runItem(run: Run, item: Item): Promise<RanCase> {
   if (item.kind === 'test-key') return createTestKey(run, item)
@@ -169,16 +166,8 @@ async function runItem(run: Run, item: Item): Promise<RanCase> {
   const talk = run.shared
   const makesKeys = scenario.needs.includes('keys') && !looksBack(scenario)
   if (talk !== null && makesKeys && !scenario.needs.includes('limits')) {
-    const { keys } = talk.createdKeys
-    const places = keyLimit - keys.length
-    if (places < fewestPlaces) {
-      const wrongly = keys.filter(({ member, scope }) => member === undefined && scope === undefined).length
-      return unjudged(scenario, testCase, 'not-testable', {
-        kind: 'few-places-for-keys',
-        places: fewestPlaces,
-        ...(places + wrongly >= fewestPlaces ? { wrongly: true } : {}),
-      })
-    }
+    const problem = fewPlacesForKeys(talk)
+    if (problem !== undefined) return unjudged(scenario, testCase, 'not-testable', problem)
   }
   const before = new Set(talk?.createdKeys.keys)
   const outcome = await runCase(run, scenario, testCase)

@@ -11,7 +11,7 @@ import { createEnding, type Ending } from './ending.ts'
 import type { recordKeys } from './keys.ts'
 
 /** What a run knows after its preflight. Its workers are started before, and wait for it. */
-export interface Prepared {
+interface Prepared {
   /** Keys of items. */
   items: string[]
   /** What the preflight found; without it, the worker makes the preflight itself. */

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
+import { openKeysOfTarget, readKeyRecord } from '../run/keys.ts'
 import { startMockServer } from '../targets/bundled.ts'
 import { interruptRun, printedBy, startBuilt } from './printed-by.ts'
 import { isProof, onlyInProof } from './proof-form.ts'
@@ -209,4 +210,28 @@ test('a target file in the current folder is mentioned and not used', async () =
   const { code, printed } = await ran(folder, ['--plan'], ['run'])
   expect(printed).toContain('svc-target.yaml is here, and is not used unless it is named')
   expect(code).toBe(0)
+})
+
+test('the keys of a mock are forgotten when it starts anew at the same place, but not those of another one', async () => {
+  const free = await startMockServer()
+  await free.close()
+  const { port } = new URL(free.url)
+  const folder = place()
+  const stateFolder = join(folder, 'state', 'svc-conformance')
+  const leave = (host: string, id: string): void =>
+    openKeysOfTarget({
+      url: `http://${host}:${port}`,
+      root: { id },
+      allow: ['keys'],
+      disposable: false,
+      stateFolder,
+      testKeysFile: null,
+    }).close([{ id: 'k', name: 'n' }])
+  for (const host of ['127.0.0.1', 'localhost']) leave(host, rootKey.id)
+  leave('127.0.0.1', 'another')
+  const { child, says } = start(folder, [], ['serve', '--port', port, '--key-id', rootKey.id])
+  await says('apiKeyId')
+  while (records(folder).length > 1) await setTimeout(10)
+  child.kill('SIGTERM')
+  expect(readKeyRecord(join(stateFolder, records(folder)[0] ?? ''))?.owner.rootId).toBe('another')
 })

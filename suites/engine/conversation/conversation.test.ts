@@ -15,9 +15,9 @@ import { bareSettings, type Instance, type TargetSettings, type WireAnswer, type
 import type { CallSpec } from './call.ts'
 import {
   type Conversation,
-  createCallLimit,
   createGrantLanes,
   type Lane,
+  limitFor,
   openConversation,
   openCreatedKeys,
   openLine,
@@ -478,14 +478,20 @@ describe('call limit', () => {
   const answered: WireAnswer = { kind: 'answer', status: 200, headers: {}, body: new Uint8Array() }
   const lost: WireAnswer = { kind: 'none', reason: 'reset', refusedConnection: false, stale: false }
 
+  /** The limit of a distant target. */
+  function limitOf(concurrency: number | null, rate = 0) {
+    const target = { baseUrl: 'http://far.example', clock: { controlled: false }, settings: { concurrency, rate } }
+    return limitFor(target as Parameters<typeof limitFor>[0], noFacts())
+  }
+
   /** Hears answers: how many, and how long each of them took in ms. */
-  function hear(limit: ReturnType<typeof createCallLimit>, ...heard: (readonly [times: number, tookMs: number])[]) {
+  function hear(limit: ReturnType<typeof limitFor>, ...heard: (readonly [times: number, tookMs: number])[]) {
     for (const [times, tookMs] of heard) for (let time = 0; time < times; time += 1) limit.hear(tookMs, answered)
     return limit.atOnce
   }
 
   test('at most as many calls are under way as the limit allows, and they start in the order of their requests', async () => {
-    const limit = createCallLimit(2)
+    const limit = limitOf(2)
     const events: string[] = []
     const ends: (() => void)[] = []
     const made = ['one', 'two', 'three', 'four'].map((name) =>
@@ -539,12 +545,12 @@ describe('call limit', () => {
       ],
     ],
   ])('the limit %s', (_how, steps) => {
-    const limit = createCallLimit(null)
+    const limit = limitOf(null)
     for (const [heard, atOnce] of steps) expect(hear(limit, ...heard)).toBe(atOnce)
   })
 
   test('the limit shrinks when an answer is lost or throttled, until answers come again', () => {
-    const limit = createCallLimit(null)
+    const limit = limitOf(null)
     limit.hear(5, lost)
     expect(limit.atOnce).toBe(2)
     limit.hear(5, { ...answered, status: 429 })
@@ -554,15 +560,15 @@ describe('call limit', () => {
   })
 
   test('a given number stays, and a rate bounds it', () => {
-    const fixed = createCallLimit(3)
+    const fixed = limitOf(3)
     hear(fixed, [100, 1])
     fixed.hear(1, lost)
     expect(fixed.atOnce).toBe(3)
-    expect(createCallLimit(null, 2).atOnce).toBe(2)
+    expect(limitOf(null, 2).atOnce).toBe(2)
   })
 
   test('an urgent call goes before the others that wait', async () => {
-    const limit = createCallLimit(1)
+    const limit = limitOf(1)
     const events: string[] = []
     const call = (name: string, isUrgent?: boolean): Promise<void> =>
       limit.run(async () => void events.push(name), isUrgent)

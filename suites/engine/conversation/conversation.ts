@@ -651,7 +651,7 @@ const slowerByMs = 5
 const fewestAnswers = 8
 
 /** @param fixed the number of calls; null: as many as the target can take */
-export function createCallLimit(fixed: number | null, highest = most) {
+function createCallLimit(fixed: number | null, highest = most) {
   const fewest = Math.min(first, highest)
   let atOnce = fixed ?? fewest
   let took: number[] = []

@@ -515,6 +515,22 @@ describe('create test key', async () => {
     expect(problem?.hint).toEqual({ kind: 'perhaps-not-fresh' })
   })
 
+  test.each([
+    ['in use by others', false, 0],
+    ['that is fresh', true, 1],
+  ])('with eight keys there, a target %s gets no more: (fresh: %s) %i creations', async (_what, fresh, most) => {
+    let created = 0
+    const answer: Answering = ({ method }) => {
+      if (method === 'manager/createApiKey') created += 1
+      return accepting()
+    }
+    const earlierKeys = Array.from({ length: 8 }, (_, index) => ({ created: { id: `k${index}`, name: 'n' } }))
+    const run = runOf(madeUpTarget({ fresh, answer }), { corpus, earlierKeys })
+    const { verdict, problem } = await create(run, 'bob')
+    expect(created > 0 ? 1 : 0).toBe(most)
+    if (!fresh) expect([verdict, problem?.kind]).toEqual(['not-testable', 'few-places-for-keys'])
+  })
+
   test.each([true, false])('where another way creates it, this one is broken (fresh: %s)', async (fresh) => {
     const { verdict, problem } = await createBob(fresh, (authorization) => authorization.startsWith('Basic'))
     expect(verdict).toBe('failed')

@@ -1,4 +1,5 @@
 /** The test keys of a run: each is created in its declared way, which is evidence by itself, or else in any way that works. */
+import { keyLimit, sparePlaces } from '../document.ts'
 import { membersOf } from '../json.ts'
 import { summarizeAnswer } from '../judge/classify.ts'
 import { type Attempt, type Called, stepEnd, takenStep } from '../judge/judge-case.ts'
@@ -38,8 +39,21 @@ export async function ensureTestKeys(talk: Conversation, names: Iterable<string>
   return undefined
 }
 
-/** Every creation on a target with existing keys was refused: its ten places may be taken, or the given key may not create keys. */
+/** Why no further key may be created on a target that no run may fill: too few of the ten places are free. */
+export function fewPlacesForKeys({ run, createdKeys: { keys } }: Conversation): ProblemFacts | undefined {
+  const places = keyLimit - keys.length
+  if (!run.target.lasting || places > sparePlaces) return undefined
+  const wrongly = keys.filter(({ member, scope }) => member === undefined && scope === undefined).length
+  return {
+    kind: 'few-places-for-keys',
+    places: sparePlaces + 1,
+    ...(places + wrongly > sparePlaces ? { wrongly: true } : {}),
+  }
+}
+
+/** Too few places for a test key, or every creation on a target with existing keys was refused: its ten places may be taken, or the given key may not create keys. */
 export function hasNoPlace(problem: ProblemFacts): boolean {
+  if (problem.kind === 'few-places-for-keys') return true
   if (problem.kind !== 'test-key-missing' || problem.fresh) return false
   return (
     problem.tried.length > 0 && problem.tried.every(({ outcome }) => outcome === 'refused' || outcome === 'no-token')
@@ -49,6 +63,8 @@ export function hasNoPlace(problem: ProblemFacts): boolean {
 async function createInAnyWay(talk: Conversation, name: string): Promise<ProblemFacts | undefined> {
   const testKey = talk.run.corpus.testKeys.find((candidate) => candidate.name === name)
   if (testKey === undefined) return { kind: 'not-a-test-key', testKey: name }
+  const full = talk.run.target.fresh ? undefined : fewPlacesForKeys(talk)
+  if (full !== undefined) return full
   const tried: Extract<ProblemFacts, { kind: 'test-key-missing' }>['tried'] = []
   const usable = talk.instance.root.kind === 'ed25519' ? (['ecc'] as const) : ways.filter((way) => way !== 'ecc')
   for (const way of usable) {
@@ -262,7 +278,7 @@ async function tryCreation(talk: Conversation, testKey: TestKey): Promise<Eviden
   if (way === 'token' && facts.tokenWord !== undefined)
     return blocked({ kind: 'no-token-word', because: facts.tokenWord })
   if (by === testKey.name) return blocked({ kind: 'root-has-public-key' })
-  const missing = await ensureTestKeys(talk, [by])
+  const missing = (await ensureTestKeys(talk, [by])) ?? (run.target.fresh ? undefined : fewPlacesForKeys(talk))
   if (missing !== undefined) return blocked(missing)
   const first = await createKeyOf(talk, testKey, way, by)
   // A target may lose an answer once.
