@@ -76,6 +76,7 @@ const shown: readonly (readonly [world: string, id: string, requirement: string]
   ['credentials among the params', 'any-secret-among-params-taken', 'authorization/required'],
   ['wrong grants with a header', 'grant-takes-authorization-header-for-secret', 'grants/credentials'],
   ['every key', 'creation-with-public-key-needs-no-secret-in-basic', 'basic/credentials'],
+  ['kinds of pairs', 'revoked-access-token-refreshes', 'tokens/access-is-no-refresh'],
   ['bodies in chunks', 'body-sent-in-chunks-signed-as-empty', 'signatures/request-body'],
   ['key limit', 'no-key-limit-for-refreshed-tokens', 'limits/ten-keys'],
   ['tokens of one solution', 'solution-id-not-held-in-session', 'scopes/solution-id'],

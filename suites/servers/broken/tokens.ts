@@ -187,5 +187,13 @@ export const tokens: BrokenRows = {
     'expired-access-token-refreshes': by.twelfth((seen) =>
       takenAs('refresh', (pair) => right.accessExpired(pair, seen.nowMs)),
     ),
+    // A token that was revoked is read back from a log that does not say whether the pair was renewed.
+    'revoked-access-token-refreshes': {
+      tokenNamed: (text, find, _all, use) => {
+        const token = find(text)
+        if (use === 'access' || token?.kind !== 'access' || !token.pair.accessRevoked) return token
+        return { ...token, kind: 'refresh', pair: { ...token.pair, refreshRevoked: false } }
+      },
+    },
   },
 }
