@@ -550,6 +550,25 @@ describe('create test key', async () => {
     expect(created).toBe(1)
   })
 
+  test('a run that ends during the creation says nothing about the target', async () => {
+    const because = { kind: 'interrupted', during: 'run' } as const
+    const ending = () => {
+      const run = runOf(
+        madeUpTarget({
+          fresh: false,
+          answer: () => {
+            run.stopping.stop(because)
+            return 'dropped'
+          },
+        }),
+        { corpus },
+      )
+      return run
+    }
+    expect((await create(ending(), 'bob')).problem).toMatchObject({ kind: 'not-run', because })
+    expect(await ensureTestKeys(await openConversation(ending()), ['bob'])).toEqual({ kind: 'not-run', because })
+  })
+
   test('where no key can be created, other scopes are tried once for each way, not in every case', async () => {
     const creations = async (times: number): Promise<number> => {
       let count = 0

@@ -72,7 +72,9 @@ async function createInAnyWay(talk: Conversation, name: string): Promise<Problem
     if (problem === undefined || talk.testKeys.has(name)) return undefined
     tried.push({ way, outcome: called?.answer.outcome ?? (problem.kind === 'no-scope' ? 'no-scope' : 'no-token') })
     if (called !== undefined && isAway(called.answer)) await noticeGone(talk)
-    if (talk.run.stopping.reason !== null) break
+    // A call that the run's end cut off says nothing about the target.
+    const { reason } = talk.run.stopping
+    if (reason !== null) return { kind: 'not-run', because: reason }
   }
   return { kind: 'test-key-missing', testKey: name, tried, fresh: talk.run.target.fresh }
 }
@@ -241,10 +243,15 @@ export async function createTestKey(
   const callsBefore = talk.calls
   try {
     const evidence = await tryCreation(talk, testKey)
-    const outcome =
+    const recorded =
       'attempt' in evidence
         ? recordCase({ talk, scenario, testCase, attempt: evidence.attempt }, evidence.hint, noJunk)
         : unjudged(scenario, testCase, evidence.verdict, evidence.problem)
+    const { reason } = talk.run.stopping
+    const outcome =
+      reason !== null && recorded.verdict === 'blocked'
+        ? unjudged(scenario, testCase, 'blocked', { kind: 'not-run', because: reason })
+        : recorded
     const durationMs = Math.round((performance.now() - startedMs) * 10) / 10
     return { ...outcome, calls: talk.calls - callsBefore, durationMs }
   } finally {
