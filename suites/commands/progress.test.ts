@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { CaseWork } from '../run/plan.ts'
-import { madeUpCase } from '../self/made-up-report.ts'
+import { madeUpCase, problemOf } from '../self/made-up-report.ts'
 import { startExploreProgress, startProgress } from './progress.ts'
 
 function progressOn(isTTY: boolean) {
@@ -47,12 +47,17 @@ test('on a terminal the line names the case that waits', () => {
 })
 
 test('on a terminal the line shows how many cases run, and which one waits', () => {
-  const { progress, endCase, written } = progressOn(true)
+  const { progress, endCase, pass, written } = progressOn(true)
   progress.start(20, 20)
   for (const key of ['a/one', 'a/two', 'a/three']) progress.listener({ kind: 'case-started', key })
-  progress.listener({ kind: 'wait-started', key: 'a/three', untilMs: 3500 })
+  progress.listener({ kind: 'wait-started', key: 'a/three', untilMs: 4500 })
   endCase('b')
   expect(written()).toContain('; now a/one and 1 more, 1 waiting')
+  const problem = problemOf({ kind: 'not-run', because: { kind: 'interrupted', during: 'run' } })
+  const outcome = madeUpCase({ key: 'not/reached', verdict: 'blocked', problem })
+  pass(1000)
+  progress.listener({ kind: 'case-ended', outcome })
+  expect(written()).not.toContain('blocked')
   for (const key of ['a/one', 'a/two']) endCase(key)
   expect(written()).toMatch(/; waiting 1 s for a\/three$/)
 })

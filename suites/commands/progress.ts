@@ -138,7 +138,9 @@ function countEvent(tally: Tally, event: RunEvent, nowMs: number): void {
   } else if (event.kind === 'wait-started') waiting.set(event.key, event.untilMs)
   else if (event.kind === 'wait-ended') waiting.delete(event.key)
   else if (event.kind === 'case-ended') {
-    const { key, verdict } = event.outcome
+    const { key, verdict, problem } = event.outcome
+    // The run was ended before it.
+    if (problem?.kind === 'not-run') return
     running.delete(key)
     waiting.delete(key)
     if (!verdicts.has(key)) addWork(left, work.get(key) ?? oneCall, -1)

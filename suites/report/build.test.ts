@@ -114,18 +114,18 @@ describe('verdict and exit code', () => {
     const ended = (problems: ProblemFacts[], ownExitCode: number | null) =>
       build(
         problems.map((facts, index) => judged(`case-${index}`, 'blocked', { problem: problemOf(facts) })),
-        { meta: { stopped: 'The run was interrupted' }, options: { partial: 'only', ownExitCode } },
+        { meta: { stopped: 'the run was interrupted' }, options: { partial: 'only', ownExitCode } },
       )
     const notRun = { kind: 'not-run', because: { kind: 'interrupted', during: 'run' } } as const
     const interrupted = ended([notRun, notRun], 130)
-    expect(interrupted.conclusion.slice(0, 2)).toEqual([
-      'The run stopped early: The run was interrupted',
-      '2 cases were not run, so they prove nothing',
+    expect(interrupted.conclusion).toEqual([
+      'Ended after 3 of 5 cases, because the run was interrupted; 2 cases were not run, so they prove nothing',
     ])
+    expect(interrupted.requirements[0]?.verdict).toBe('not-run')
     const both = ended([notRun, { kind: 'throttled', status: 429 }], null)
     expect(both.exitCode).toBe(1)
-    expect(both.conclusion.slice(1, 3)).toEqual([
-      '1 case was not run, so it proves nothing',
+    expect(both.conclusion.slice(0, 2)).toEqual([
+      'Ended after 4 of 5 cases, because the run was interrupted; 1 case was not run, so it proves nothing',
       '1 case blocked: a preparation or a control did not work, so it proves nothing',
     ])
   })

@@ -178,10 +178,11 @@ function reportCase(outcome: CaseOutcome, input: BuildInput): CaseReport {
     const message = `${(input.render ?? problemText)(outcome.problem)}${raceText(outcome, input.outcomes, input.corpus)}`
     problem = { ...silent, message, ...(hint === undefined ? {} : { hint: { ...hint, message: hintText(hint) } }) }
   }
+  const ended = (one: Verdict): Verdict => (one === 'blocked' && outcome.problem?.kind === 'not-run' ? 'not-run' : one)
   return {
     ...facts,
-    verdict: verdict === 'blocked' && outcome.problem?.kind === 'not-run' ? 'not-run' : verdict,
-    requirements,
+    verdict: ended(verdict),
+    requirements: Object.fromEntries(Object.entries(requirements).map(([id, one]) => [id, ended(one)])),
     problem,
     again: againOf(outcome, input),
     known: reasonOf(entry),
@@ -550,7 +551,8 @@ function judgeRun(
   const exitCode = fromCases === 1 || summary.stale > 0 || strictFault ? 1 : 0
   const conclusion = [
     ...whatHappened(evidence, standing, judging),
-    ...openMusts(evidence),
+    // Of a run that was ended, nearly every must is open.
+    ...(summary.notRun > 0 ? [] : openMusts(evidence)),
     ...saidIf(strictFault, '--strict: warnings and musts that are not testable count as failures'),
     ...saidIf(verdict === 'conforms', conformsBecause(evidence, warnings, strict)),
     ...whatIsNext(evidence, gaps, partial),
@@ -618,12 +620,16 @@ function whatHappened(
   const throttled = counted(throttledCalls, 'call was', 'calls were')
   const prove = (count: number): string => `so ${count === 1 ? 'it proves' : 'they prove'} nothing`
   const sides = halfShown.map(({ id }) => id).join(', ')
+  const lost = saidIf(notRun > 0, `${counted(notRun, 'case was', 'cases were')} not run, ${prove(notRun)}`)
+  const judged = cases.length - notRun - summary.notTestable - summary.notApplicable
+  const ended = `Ended after ${judged} of ${counted(judged + notRun, 'case')}, because ${meta.stopped}`
   return [
+    // A text begins with this line if it says that cases were not run.
+    ...(meta.stopped === null ? lost : [[ended, ...lost].join('; ')]),
     ...saidIf(
       throttledCalls > 0,
       `${throttled} throttled (HTTP 429, or 503 with Retry-After), so the run waited and repeated them; --rate N makes calls more slowly`,
     ),
-    ...saidIf(meta.stopped !== null, `The run stopped early: ${meta.stopped}`),
     ...saidIf(failed > 0, `${counted(failed, 'case')} failed${forCauses}`),
     ...saidIf(
       leftOpen.length > 0,
@@ -636,7 +642,6 @@ function whatHappened(
     ...saidIf(excused > 0, `${counted(excused, 'case')} blocked by known failures`),
     ...saidIf(summary.stale > 0, `${stale} now: remove with --update-known`),
     ...saidIf(known > 0, `${counted(known, 'failure is', 'failures are')} known (baseline)`),
-    ...saidIf(notRun > 0, `${counted(notRun, 'case was', 'cases were')} not run, ${prove(notRun)}`),
     ...saidIf(
       blocked > 0,
       `${counted(blocked, 'case')} blocked: a preparation or a control did not work, ${prove(blocked)}`,

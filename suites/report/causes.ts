@@ -60,7 +60,9 @@ export function toldLines(levels: Levels, cases: readonly CaseReport[], findings
   const roots = foldConsequences(levels, wrong)
   for (const { key, blockedBy } of of('blocked'))
     roots.find(({ first, others }) => blockedBy !== null && [first, ...others].includes(blockedBy))?.blocks.push(key)
-  const unexplained = of('blocked', 'not-run').filter(({ blockedBy }) => blockedBy === null)
+  const unexplained = of('blocked', 'not-run').filter(
+    ({ blockedBy, problem }) => blockedBy === null && !isStopped(problem),
+  )
   const lines = groupByCause(levels, unexplained)
     .sort((one, other) => other.others.length - one.others.length)
     .flatMap((cause) => {
@@ -71,6 +73,9 @@ export function toldLines(levels: Levels, cases: readonly CaseReport[], findings
     })
   return [...roots, ...lines].sort(byVerdict)
 }
+
+/** Of a run that was ended, the cases that it did not reach are only counted. A case that the suite could not run is told. */
+const isStopped = (problem: Problem | null): boolean => problem?.kind === 'not-run' && problem.because.kind !== 'defect'
 
 const keyOf = ({ key }: CaseReport): string => key
 

@@ -57,6 +57,8 @@ export interface Document extends Pick<Report, 'verdict' | 'exitCode'> {
   said?: string
   /** Who judged it, when and how. */
   head: readonly Line[]
+  /** Why not everything was judged, if the run was ended. A text, whose verdict comes last, begins with it. */
+  ended?: string | undefined
   /** How many of what were judged. */
   summary: string
   /** What a reader looks at first, and why the verdict is what it is. */

@@ -233,7 +233,8 @@ const stopTexts: TextOfKind<StopReason> = {
     cleanUpLimitMs === undefined
       ? 'the time for the whole run (--timeout) is up'
       : `the clean-up took longer than ${cleanUpLimitMs / 1000} s`,
-  interrupted: ({ during }) => `the ${during} was interrupted`,
+  interrupted: ({ during, by = '' }) =>
+    `the ${during} was interrupted${by === '' ? '' : ` by ${by === 'SIGINT' ? 'Ctrl-C' : by}`}`,
   bail: ({ failures }) =>
     failures === 1 ? 'a case failed (--bail 1)' : `${failures} cases failed (--bail ${failures})`,
   'locked-out': ({ target }) =>

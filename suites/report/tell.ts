@@ -84,6 +84,8 @@ export function tellRun(
   const newer: Shown[] = [...tellCases(report.newer.cases), ...tellFindings(report.newer.findings)]
   const causes = causesOf(report, cases, findings)
   const stale = report.stale.map((entry) => ({ words: entryWords(entry), reason: entry.reason }))
+  const isCut = meta.stopped !== null && report.summary.notRun > 0
+  const again: Block = { kind: 'command', label: 'Again', command: meta.again }
   const blocks = {
     stale: staleBlock(stale.map(({ words }) => words)),
     observed: observationBlock(report, observations),
@@ -101,19 +103,20 @@ export function tellRun(
       ...(meta.clock === null ? [] : [meta.clock.sentence]),
       `seed ${meta.seed}, Node ${meta.node.replace(/^v/, '')}, ${dateWords(meta.started)}, judged by ${judge}${shardWords(meta)}`,
     ],
+    ended: isCut ? report.conclusion[0] : undefined,
     summary: `${counted(cases.length, 'case')} in ${(meta.durationMs / 1000).toFixed(1)} s: ${summarySentence(report)}`,
     problems: problemsOf(report, causes),
     conclusion: conclusionItems(report.conclusion),
     told: causes.map(causeTold),
-    overview: [areaTable(report)],
+    overview: isCut ? [] : [areaTable(report)],
     rest: [
       { kind: 'lines', tone: 'bold', lines: newer.length === 0 ? [] : [aboutNewer] },
       ...newer.map(({ told }) => told),
       knownBlock(cases),
       blocks.stale,
-      ...blocks.open,
-      blocks.observed,
+      ...(isCut ? [] : [...blocks.open, blocks.observed]),
       blocks.left,
+      ...(isCut ? [again] : []),
       { kind: 'lines', lines: report.explored === null ? [] : exploredLines(report.explored) },
     ],
   }

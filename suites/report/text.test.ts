@@ -52,12 +52,19 @@ test('cases that are blocked by one cause are reported once', () => {
   )
 })
 
-test('cases that were not run are told once', () => {
+test('a run that was ended begins with that, then tells failures, what is left, and how to run it all again', () => {
   const testCase = { ...(report.cases[0] as CaseReport), verdict: 'not-run' as const }
   const facts = { kind: 'not-run', because: { kind: 'interrupted', during: 'run' } } as const
   const problem = { ...problemOf(facts), message: 'not run: the run was interrupted' } as CaseReport['problem']
-  const cases = ['a/one', 'a/two'].map((key) => ({ ...testCase, key, problem, blockedBy: null }))
-  expect(told({ cases })).toContain('  Also  1 more case, most likely for the same cause:\n        a/two\n')
+  const notRun = ['a/one', 'a/two'].map((key) => ({ ...testCase, key, problem, blockedBy: null }))
+  const failed = report.cases.filter(({ verdict }) => verdict === 'failed').slice(0, 1)
+  const meta = { ...report.meta, stopped: 'the run was interrupted' }
+  const conclusion = ['Ended after 1 of 3 cases']
+  const summary = { ...report.summary, notRun: 2 }
+  const said = told({ meta, conclusion, summary, cases: [...failed, ...notRun], findings: [], stale: [] })
+  const parts = [conclusion[0], `✗ ${failed[0]?.key}`, 'Left on the target', `\n\nAgain ${meta.again}\n`, 'Verdict:']
+  expect(parts.map((part) => said.indexOf(part ?? '')).every((at, index, all) => at > (all[index - 1] ?? 0))).toBe(true)
+  for (const part of ['a/one', 'Requirements', 'Open questions', 'Musts']) expect(said).not.toContain(part)
 })
 
 test('is as wide as the terminal, but never wider than a reader likes', () => {

@@ -50,6 +50,7 @@ export function textOfDocument(told: Document, look: Look): Printable {
   return vouchedFor(
     joinSections([
       [paint.tone('bold', first), ...head.map((line) => paint.tone('dim', line))],
+      hanging('', told.ended ?? '', paint.width).flatMap((line) => (line === '' ? [] : paint.tone('bold', line))),
       ...[...shown, ...told.overview, ...told.rest].map((block) => blockLines(block, paint)),
       [
         told.summary,
@@ -103,7 +104,7 @@ function bodyLines(block: Block, paint: Paint, labelWidth: number): string[] {
     case 'code':
       return block.lines.map((line) => paint.tone('dim', line))
     case 'command':
-      return [`${block.label.padEnd(labelWidth)}${block.command}`]
+      return [`${block.label.padEnd(labelWidth || widthOfLabels([block]))}${block.command}`]
     case 'told':
       return toldLines(block, paint)
   }

@@ -76,11 +76,11 @@ export function openEndings({
   const cases = endingAfter(casesMs)
   const cleanUp = endingAfter(wholeMs)
   const stopListening = listenForSignals(
-    () => {
+    (by) => {
       tell()
-      cases.ending.end({ kind: 'interrupted', during: 'run' })
+      cases.ending.end({ kind: 'interrupted', during: 'run', by })
     },
-    () => cleanUp.ending.end({ kind: 'interrupted', during: 'clean-up' }),
+    (by) => cleanUp.ending.end({ kind: 'interrupted', during: 'clean-up', by }),
   )
   /** Stops listening to signals and to the clock. */
   const stop = (): void => {
@@ -92,15 +92,17 @@ export function openEndings({
 
 const signals = ['SIGINT', 'SIGTERM'] as const
 
+type SignalStep = (signal: NodeJS.Signals) => void
+
 /** The listeners, each with the signals that it got; the last one handles the next signal. */
-let listening: { steps: readonly (() => void)[]; count: number }[] = []
+let listening: { steps: readonly SignalStep[]; count: number }[] = []
 
 /**
  * Handles Ctrl-C and SIGTERM until a later listener takes over: the first one, and the second one; the third ends the process.
  *
  * @returns stops listening
  */
-export function listenForSignals(first: () => void, second = first): () => void {
+export function listenForSignals(first: SignalStep, second = first): () => void {
   const mine = { steps: [first, second], count: 0 }
   if (listening.length === 0) for (const signal of signals) process.on(signal, onSignal)
   listening.push(mine)
@@ -110,12 +112,12 @@ export function listenForSignals(first: () => void, second = first): () => void 
   }
 }
 
-function onSignal(): void {
+function onSignal(signal: NodeJS.Signals): void {
   const last = listening.at(-1)
   if (last === undefined) return
   const step = last.steps[last.count] ?? (() => process.exit(interruptedExitCode))
   last.count += 1
-  step()
+  step(signal)
 }
 
 /** Exits at once: a run that has not begun has created nothing. */

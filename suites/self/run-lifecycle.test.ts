@@ -142,7 +142,7 @@ test('Ctrl-C ends an exploration with 130, and its report is written', async () 
   exploring.child.kill('SIGINT')
   expect(await exploring.exitCode, exploring.printed()).toBe(130)
   const report = JSON.parse(readFileSync(join(folder, 'report.json'), 'utf8'))
-  expect(report).toMatchObject({ verdict: 'inconclusive', meta: { stopped: 'the run was interrupted' } })
+  expect(report).toMatchObject({ verdict: 'inconclusive', meta: { stopped: 'the run was interrupted by Ctrl-C' } })
 })
 
 test.skipIf(!isProof)(

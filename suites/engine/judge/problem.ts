@@ -72,7 +72,8 @@ export type StopReason =
   | Of<'locked-out', { target: string }>
   /** The time of `--timeout` is up, or that of the clean-up. */
   | Of<'time', { cleanUpLimitMs?: number }>
-  | Of<'interrupted', { during: 'run' | 'clean-up' }>
+  /** `by`: the signal. */
+  | Of<'interrupted', { during: 'run' | 'clean-up'; by?: NodeJS.Signals }>
   /** As many cases failed as `--bail` allows. */
   | Of<'bail', { failures: number }>
 
