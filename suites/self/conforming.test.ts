@@ -13,7 +13,7 @@ import { isProof, lastingServer, partUnlessProof } from './proof-form.ts'
 
 const variants = await conformingServers('own')
 /** Outside of a proof each run gets another part of the cases. */
-const part = (first: number) => ({ every: 32, first })
+const part = (first: number) => ({ every: 48, first })
 const servers = coveringServers(variants)
 
 test('there is a reason for every case that may not pass', () => {
@@ -45,7 +45,7 @@ test('every compatible pair of variants meets in one of the servers', () => {
 
 describe('nothing fails if a server answers many open questions differently at once', () => {
   // Outside of a proof every server gets another part of the cases, so that each pair of variants and each case has its turn.
-  const turns = servers.map((server, index) => ({ ...server, part: { every: 48, first: index } }))
+  const turns = servers.map((server, index) => ({ ...server, part: { every: 80, first: index } }))
   test.each(turns)('$ids', async ({ part, ...server }) => {
     const { departures, messages, exitCode } = await runVariant(server, { part })
     // One variant may prevent the departure of another, so no departure is required here.

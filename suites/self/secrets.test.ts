@@ -44,12 +44,12 @@ async function withListener<T>(url: string, use: (url: string, secrets: Set<stri
   }
 }
 
-async function runSuite(url: string, asked: readonly string[], more: string[]): Promise<string> {
+async function runSuite(url: string): Promise<string> {
   const files = ['json', 'junit', 'html', 'markdown'].map((format) => `${format}=${join(folder, format)}`)
   const only = asked.flatMap((id) => ['--only', id])
   const reports = [...files, 'text'].flatMap((format) => ['--report', format])
   const env = { SVC_KEY_ID: 'planted', SVC_KEY_SECRET: rootSecret }
-  const command = ['run', '--url', url, '--disposable', ...only, ...reports, ...more]
+  const command = ['run', '--url', url, '--disposable', ...only, ...reports, '--explore', '--explore-calls', '100']
   const { stdout, stderr } = await runBuilt(command, { env })
   return stdout + stderr
 }
@@ -57,13 +57,13 @@ async function runSuite(url: string, asked: readonly string[], more: string[]): 
 const found = (text: string, secrets: Iterable<string>): string[] =>
   [...secrets].filter((secret) => text.includes(secret.slice(0, tooMuch)) || text.includes(secret.slice(-tooMuch)))
 
-test('no output holds a secret, and a trace does', async () => {
+test('no output holds a secret', async () => {
   const mutants = (await brokenServers('own')).filter(({ id }) => broken.includes(id))
   const rules = Object.assign({}, ...mutants.map((mutant) => mutant.create().rules))
   const server = await startMockServer({ rootKey: { id: 'planted', secret: rootSecret }, rules })
   try {
     await withListener(server.url, async (url, secrets) => {
-      const printed = await runSuite(url, asked, ['--explore', '--explore-calls', '100'])
+      const printed = await runSuite(url)
       const all = [rootSecret, JSON.stringify(rootSecret).slice(1, -1), encodeURIComponent(rootSecret), ...secrets]
       expect(secrets.size).toBeGreaterThan(30)
       expect(printed).toContain('does not conform')
@@ -71,11 +71,6 @@ test('no output holds a secret, and a trace does', async () => {
       expect(found(printed, all)).toEqual([])
       for (const file of readdirSync(folder))
         expect(found(readFileSync(join(folder, file), 'utf8'), all), file).toEqual([])
-    })
-    // The search itself must be able to find something.
-    await withListener(server.url, async (url, secrets) => {
-      const printed = await runSuite(url, ['basic/accepted'], ['--trace'])
-      expect(found(printed, [rootSecret, ...secrets]).length).toBeGreaterThan(0)
     })
   } finally {
     await server.close()
@@ -97,7 +92,7 @@ const hints = (text: string): string[] => {
   return [text, ...decoded]
 }
 
-test('no part of a secret is printed', async () => {
+test('no part of a secret is printed, and a trace shows them', async () => {
   const secrets = new Set([echoedSecret, apiGateway])
   let made = 0
   const fresh = (what: string): string => {
@@ -118,13 +113,20 @@ test('no part of a secret is printed', async () => {
   }
   const root = { id: 'root', kind: 'secret', secret: echoedSecret } as const
   const target = madeUpTarget({ answer, root, settings: { headers: { 'x-api-key': apiGateway } } })
-  const items = allItems(corpus).filter((item) => askedOfEcho.some((id) => answersTo(item, id)))
-  const said = JSON.stringify(await runAll({ target, corpus, items })).toLowerCase()
+  const saidOf = async (asked: readonly string[], trace: boolean): Promise<string> => {
+    const items = allItems(corpus).filter((item) => asked.some((id) => answersTo(item, id)))
+    return JSON.stringify(await runAll({ target, corpus, items, trace })).toLowerCase()
+  }
+  const said = await saidOf(askedOfEcho, false)
   expect(secrets.size).toBeGreaterThan(100)
   expect(said).toContain('x-api-key')
-  const parts = [...secrets].flatMap((secret) =>
-    Array.from({ length: secret.length - tooMany + 1 }, (_nothing, at) => secret.slice(at, at + tooMany)),
-  )
-  const leaks = new Set(parts.filter((part) => said.includes(part.toLowerCase())))
-  expect([...leaks].slice(0, 5)).toEqual([])
+  const leaksIn = (said: string): string[] =>
+    [...secrets]
+      .flatMap((secret) =>
+        Array.from({ length: secret.length - tooMany + 1 }, (_nothing, at) => secret.slice(at, at + tooMany)),
+      )
+      .filter((part) => said.includes(part.toLowerCase()))
+  expect(leaksIn(said).slice(0, 5)).toEqual([])
+  // The search itself must be able to find something.
+  expect(leaksIn(await saidOf(['basic/credentials'], true))).not.toEqual([])
 })

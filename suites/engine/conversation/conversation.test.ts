@@ -401,7 +401,7 @@ describe('pace', () => {
   })
 
   test('a target with a limit throttles ever more rarely', async () => {
-    const { throttled } = await calling(await openConversation(limited(40, {})), 8000)
+    const { throttled } = await calling(await openConversation(limited(40, {})), 3000)
     expect(throttled.filter((times) => times > 0).length).toBeLessThan(30)
   })
 

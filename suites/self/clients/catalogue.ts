@@ -51,6 +51,8 @@ interface Adapter {
   missing: string
   /** The command, after building it where the language asks for that. */
   build(): string[]
+  /** Outside of a proof the languages that need no compiler are enough. */
+  compiles?: true
 }
 
 export const adapters: readonly Adapter[] = [
@@ -69,6 +71,7 @@ export const adapters: readonly Adapter[] = [
       execFileSync('go', ['build', '-C', join(adaptersFolder, 'go'), '-o', program, '.'], { stdio: 'ignore' })
       return [program]
     },
+    compiles: true,
   },
   {
     language: 'TypeScript',

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { checks } from '../../client/judge.ts'
-import { isProof, partUnlessProof } from '../proof-form.ts'
+import { isProof, onlyInProof, partUnlessProof } from '../proof-form.ts'
 import {
   adapters,
   type ClientAuth,
@@ -77,16 +77,19 @@ const oneCaseEach = (kind: TestClient['kind']): Case[] =>
     return { name: `${client.id} (${auth})`, client, auth }
   })
 
+/** Outside of a proof some of the right clients; `npm run clients` judges all of them. */
+const someRight = partUnlessProof(oneCaseEach('right'), 10)
+
 const allOk = { exitCode: 0, lines: ['ok', 'ok', 'ok'], complaints: '' }
 
 describe('a right client gets every call accepted', () => {
-  test.concurrent.each(partUnlessProof(oneCaseEach('right'), 2))('$name, in a process of its own', ({ client, auth }) =>
+  test.concurrent.each(partUnlessProof(oneCaseEach('right'), 1))('$name, in a process of its own', ({ client, auth }) =>
     withServer(auth, {}, async (_server, env) => {
       expect(await run(client.command, env)).toEqual(allOk)
     }),
   )
 
-  test.concurrent.each(isProof ? cases('right') : oneCaseEach('right'))('$name', ({ client, auth }) =>
+  test.concurrent.each(isProof ? cases('right') : someRight)('$name', ({ client, auth }) =>
     withServer(auth, {}, async (server, env) => {
       expect(await runHere(client, { ...env, SVC_PARALLEL: '2' })).toEqual(allOk)
       expect(server.journal.entries().filter(({ verdict }) => verdict !== 'accepted')).toEqual([])
@@ -95,7 +98,7 @@ describe('a right client gets every call accepted', () => {
 })
 
 test('right clients survive what servers do', async () => {
-  const days = oneCaseEach('right').map(async ({ name, client, auth }) => {
+  const days = someRight.map(async ({ name, client, auth }) => {
     const day = await survive(auth, (env, onLine) => runHere(client, env, onLine))
     return { name, ...day }
   })
@@ -110,8 +113,10 @@ test('right clients survive what servers do', async () => {
 
 /** The adapters of fixtures/clients/ work: every call is accepted, and they survive what servers do. */
 
-for (const [index, { language, build, auth: supported, missing }] of adapters.entries())
-  describe.skipIf(missing !== '')(`the adapter in ${language}${missing && ` (NOT RUN: needs ${missing})`}`, () => {
+for (const [index, { language, build, auth: supported, missing, compiles }] of adapters.entries()) {
+  const isLeftOut = compiles === true && !isProof
+  const name = `the adapter in ${language}${missing && ` (NOT RUN: needs ${missing})`}`
+  describe.skipIf(isLeftOut || missing !== '')(isLeftOut ? onlyInProof(name) : name, () => {
     test('gets every call accepted, and survives what servers do', async () => {
       const command = build()
       const daysOf = (auth: ClientAuth): (() => Promise<void>)[] => [
@@ -143,6 +148,7 @@ for (const [index, { language, build, auth: supported, missing }] of adapters.en
       await Promise.all(days.map((day) => day?.()))
     })
   })
+}
 
 /**
  * A part of the proof of the judge of clients: some of the test clients, each in the scenarios where it shows. `npm run clients` tries
@@ -155,42 +161,19 @@ function clientNamed(id: string): TestClient {
   return client
 }
 
-/** Clients, and the prefixes of the ids of their scenarios. */
-const part: [id: string, ...scenarios: string[]][] = [
-  // Right
-  ['plain', 'plain/hmac', 'plain/ecc', 'error-in-200/'],
-  ['pair-on-disk', 'restart/'],
+/** One of each kind, and of each way to be wrong: in what is signed, in what is repeated, in what is read; each with its scenarios. */
+const part: [id: string, scenarios: string][] = [
   ['lost-refresh-not-repeated', 'lost-refresh/'],
-  // Broken
   ['signs-sorted-members', 'plain/hmac'],
-  ['ecc-key-by-basic', 'plain/ecc'],
-  ['refresh-per-worker', 'workers/'],
-  ['late-refusal-takes-grant', 'late-refusal/'],
-  ['named-fields', 'plain/hmac'],
   ['create-key-repeated', 'create-key/'],
-  ['redirect-followed', 'redirect/'],
   ['answer-id-not-read', 'foreign-id/'],
-  ['unpadded-base64-signature', 'plain/'],
-  ['signed-uri-question-mark', 'plain/'],
-  ['address-left', 'plain/'],
-  ['id-zero-rejected', 'plain/'],
-  // Inert
   ['ok-without-a-call', 'plain/basic'],
 ]
 
-/** Outside of a proof one of each kind, and of each way to be wrong: in what is signed, in what is repeated, in what is read. */
-const short = [
-  'lost-refresh-not-repeated',
-  'signs-sorted-members',
-  'create-key-repeated',
-  'answer-id-not-read',
-  'ok-without-a-call',
-]
-
 describe.concurrent('the judge of clients', () => {
-  test.each(part.filter(([id]) => isProof || short.includes(id)))('%s', async (id, ...wanted) => {
+  test.each(part)('%s', async (id, wanted) => {
     const client = clientNamed(id)
-    const judge = () => judgeTestClient(client, (scenario) => wanted.some((begin) => scenario.startsWith(begin)))
+    const judge = () => judgeTestClient(client, (scenario) => scenario.startsWith(wanted))
     let judgement = await judge()
     // On a busy machine two calls of a client may miss each other.
     if (client.kind === 'broken' && judgement.notExercised.includes(client.check)) judgement = await judge()
