@@ -55,7 +55,6 @@ const longProofs: readonly Proof[] = [
   ),
   whole(
     'what a few servers show in npm test holds for all of them: null, unusual, conforming in other ways, alone and together',
-    'suites/servers/conforming.test.ts',
     'suites/explore/explore.long.test.ts',
     'suites/run/explore.long.test.ts',
     'suites/run/lost-preparation.long.test.ts',

@@ -218,7 +218,7 @@ export async function waitForKeys(setup: EngineSetup & { facts: TargetFacts }): 
   }
 }
 
-export interface RunAllOptions extends Pick<RunSetup, 'target' | 'corpus' | 'listener' | 'listens'> {
+export interface RunAllOptions extends Pick<RunSetup, 'target' | 'corpus' | 'listener' | 'listens' | 'trace'> {
   /** Everything, unless given. */
   items?: readonly Item[]
   allow?: readonly SafetyClass[]

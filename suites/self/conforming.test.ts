@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { conformingServers } from '../servers/table.ts'
+import { allItems } from '../engine/conversation/cases.ts'
+import type { Instance } from '../engine/target.ts'
+import { openCorpus } from '../run/corpus-cache.ts'
+import { runAll } from '../run/run.ts'
+import { type ConformingServer, conformingServers } from '../servers/table.ts'
+import { bundledTarget } from '../targets/bundled.ts'
 import {
   compatible,
   coveringServers,
@@ -9,7 +14,7 @@ import {
   runVariant,
   variantsToTryAlone,
 } from './conforming-run.ts'
-import { isProof, lastingServer, partUnlessProof } from './proof-form.ts'
+import { isProof, lastingServer, onlyInProof, partUnlessProof, turnUnlessProof } from './proof-form.ts'
 
 const variants = await conformingServers('own')
 /** Outside of a proof each run gets another part of the cases. */
@@ -73,5 +78,53 @@ describe('nothing fails on one server for the whole run', () => {
   test.each(partUnlessProof(three, 1))('$id', async (variant) => {
     const { departures, messages, wasRun } = await runVariant(variant, { lasting: lastingServer, part: part(2) })
     expect(departures, messages.join('\n')).toEqual(departuresOf([variant.id]).filter(wasRun))
+  })
+})
+
+const corpus = await openCorpus()
+const parts = Array.from({ length: 12 }, (_, part) => allItems(corpus).filter((_item, index) => index % 12 === part))
+
+type Server = Pick<ConformingServer, 'create' | 'settings'>
+const reference: Server = { create: () => ({}), settings: {} }
+
+/** What such a server answers to the cases of a part. */
+async function answersOf(part: number, { create, settings }: Server): Promise<string> {
+  const target = bundledTarget({ seed: 'answers', ...create() }, settings)
+  const answers: unknown[] = []
+  const open = async (): Promise<Instance> => {
+    const instance = await target.open()
+    answers.push(new URL(instance.baseUrl).pathname)
+    const send: Instance['send'] = async (request) => {
+      const answer = await instance.send(request)
+      answers.push(answer.kind === 'answer' ? { ...answer, body: String(Buffer.from(answer.body)) } : answer)
+      return answer
+    }
+    return { ...instance, send }
+  }
+  await runAll({ target: { ...target, open }, corpus, items: parts[part] ?? [], seed: 1 })
+  return JSON.stringify(answers)
+}
+
+const ofReference: Promise<string>[] = []
+
+/** Whether a server answers any case in another way than the reference server. */
+async function differs(server: Server): Promise<boolean> {
+  for (const part of parts.keys()) {
+    ofReference[part] ??= answersOf(part, reference)
+    if ((await answersOf(part, server)) !== (await ofReference[part])) return true
+  }
+  return false
+}
+
+describe('no row is idle', async () => {
+  test.each(turnUnlessProof(await conformingServers(), 64, 9))(
+    '$id differs from the reference server',
+    async (server) => {
+      expect(await differs(server)).toBe(true)
+    },
+  )
+
+  test.skipIf(!isProof)(onlyInProof('the reference server does not differ from itself'), async () => {
+    expect(await differs(reference)).toBe(false)
   })
 })
