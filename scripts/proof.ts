@@ -61,7 +61,6 @@ const longProofs: readonly Proof[] = [
     'suites/explore/third-witness.long.test.ts',
     'suites/explore/worlds.long.test.ts',
     'suites/self/null-servers.test.ts',
-    'suites/self/explore-proof.test.ts',
     'suites/engine/model/sessions.test.ts',
     'suites/self/list-matrix.test.ts',
     'suites/self/odd-targets.test.ts',

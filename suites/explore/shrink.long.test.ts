@@ -19,7 +19,6 @@ import {
   list,
   refresh,
   token,
-  withSessionsTogether,
 } from './step.ts'
 import { brokenBy, foundIn, inWorld, toldOf, sentUnique as unique } from './test-findings.ts'
 
@@ -41,7 +40,6 @@ async function triedAgain(rules: Rules, run: (caller: Caller) => Promise<void>) 
   return { ...(await reproduce(x, one)), requirement: one.requirement }
 }
 
-const session = (name: string, as: string) => grant('root', ['solution', `session:${name}$unique`], { as })
 const newKey = create(basic('root'), { name: 'new', scope: ['solution'] }, { as: 'new' })
 const thrice = { failed: 3, tries: 3 }
 const { requirements } = await openCorpus()
@@ -183,48 +181,6 @@ describe('a finding is tried again', () => {
     expect(failed).toBe(3)
     expect(steps[0]).toMatchObject({ params: { scope: ['session:a$unique', 'solution'] } })
   })
-
-  test.skipIf(!isProof)(onlyInProof('after sixteen newer sessions, if it says that one was not removed'), async () => {
-    const rules: Rules = { removedSessionWorks: (use, { generation }) => use === 'access' && generation > 0 }
-    const { found, told } = await toldOf(requirements, { rules }, async ({ x }) => {
-      for (let at = 0; at < 17; at++) await x.call(session(`a${at}`, `pair${at}`))
-      await x.call(grant('root', ['solution', 'context', 'session:old$unique'], { as: 'pair17' }))
-      await x.call(refresh('pair17', { as: 'pair18' }))
-      await x.wait(1300)
-      for (let at = 0; at < 16; at++) await x.call(session(`b${at}`, `crowd${at}`))
-      await expectRefused(x, list(token('pair18')))
-    })
-    expect(found.length).toBe(1)
-    const [{ steps, fixture, reproduced } = { steps: [], fixture: '', reproduced: null }] = told
-    expect(reproduced).toEqual(thrice)
-    expect(steps.length).toBeLessThan(6)
-    expect(steps.at(-2)).toContain(
-      `"solution session:n1${unique}", and the same for 15 more sessions: n2${unique}, n3${unique}, …, n16${unique}: accepted`,
-    )
-    expect(fixture).toContain('{ repeat: 16, grant: root, scope: [ solution, session:n$n$unique ], expect: accepted }')
-  })
-
-  test.skipIf(!isProof)(
-    onlyInProof('between sixteen older and fifteen newer sessions, if it says that one was removed too early'),
-    async () => {
-      const broken = await serverNamed('second-oldest-session-removed')
-      const { x, found } = await foundIn(broken, async ({ x }) => {
-        for (let at = 0; at < 34; at++) {
-          // Which of several sessions of one second is the oldest is not certain.
-          if (at === 18 || at === 19) await x.wait(1300)
-          await x.call(grant('root', [`session:c${at}$unique`, 'solution'], { as: `pair${at}` }))
-        }
-        for (const at of [18, 19]) await x.call(list(token(`pair${at}`)))
-      })
-      const refused = found.filter(({ kind }) => kind === 'refused')
-      expect(refused.length).toBeGreaterThan(0)
-      for (const one of refused.slice(0, 1)) {
-        const { steps, outcomes, ...often } = await reproduce(x, one)
-        expect(often).toMatchObject(thrice)
-        expect(withSessionsTogether({ steps, outcomes }).length).toBeLessThan(7)
-      }
-    },
-  )
 
   test('with later answers of its kind, until one is seen again', async () => {
     let glitches = 1
@@ -385,35 +341,6 @@ describe('a session that stays is shown with what keeps it', () => {
     expect(steps[0]).toMatch(/^A grant to by-basic for the scope "[^"]*session:/)
     expect(steps.length).toBe(6)
     expect(fixture).toMatch(/- \{ grant: \$key, scope: .*session:/)
-  })
-
-  test.skipIf(!isProof)(onlyInProof('no other key, where its sessions play no part'), async () => {
-    const { steps } = await firstTold({ rules: { removedSessionWorks: () => true } }, oneTooMany)
-    expect(steps.join('\n')).not.toContain('by-basic')
-  })
-
-  test.skipIf(!isProof)(onlyInProof('its name, if a later session has it too'), async () => {
-    const live = new Set<string | undefined>()
-    const rules: NonNullable<ServerOptions['rules']> = {
-      sessionName: (name) => {
-        live.add(name)
-        return name
-      },
-      sessionsRemoved: (sessions, surplus) => {
-        const leaving = sessions.slice(0, surplus)
-        for (const { name } of leaving) live.delete(name)
-        return leaving
-      },
-      removedSessionWorks: (_use, { session }) => live.has(session?.name),
-    }
-    const { steps, fixture } = await firstTold({ rules }, async (caller) => {
-      const removed = await oneTooMany(caller)
-      await caller.x.call(grant('root', ['solution', 'session:c0$unique'], { as: 'pair0' }))
-      await expectRefused(caller.x, list(token(removed)))
-    })
-    expect(steps.at(-3)).toContain(`n2${unique}, n3${unique}, …, n16${unique}`)
-    expect(steps.at(-2)).toMatch(new RegExp(`^A grant to root for the scope "session:c0${unique}" as other0`))
-    expect(fixture).toContain('{ call: solution/listSolutions, auth: { token: $pair.accessToken }, expect: refused }')
   })
 })
 

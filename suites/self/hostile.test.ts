@@ -1,7 +1,7 @@
 /** The short form of `npm run hostile`: attacks of each kind against the built command line; outside of a proof of four kinds. */
 import { availableParallelism } from 'node:os'
 import { expect, test } from 'vitest'
-import { flipBytes, runAttack } from './hostile/attack.ts'
+import { runAttack } from './hostile/attack.ts'
 import { attackKinds, attacks } from './hostile/attacks.ts'
 import { attacksOfOutput } from './hostile/attacks-on-commands.ts'
 import { isProof, onlyInProof } from './proof-form.ts'
@@ -34,9 +34,4 @@ test('the suite survives attacks', async () => {
 test('attacks have unique names', () => {
   expect(new Set(attacks.map(([id]) => id)).size).toBe(attacks.length)
   expect(attacks.length).toBeGreaterThan(100)
-})
-
-test.skipIf(!isProof)(onlyInProof('a run through a proxy that flips bytes ends with a verdict'), async () => {
-  const { problems } = await flipBytes({ seed: 1, only: ['basic'] })
-  expect(problems).toEqual([])
 })

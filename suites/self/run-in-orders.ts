@@ -16,11 +16,9 @@ interface Steadiness {
 
 /**
  * Runs the same cases against a server with these defects, in the order of each seed: first one call at a time, then several at once.
- *
- * @param cases `withSockets`: true unless given; without them it takes a fifth of the time
  */
 export async function runInOrders(
-  { corpus, items, withSockets = true }: { corpus: Corpus; items: readonly Item[]; withSockets?: boolean },
+  { corpus, items }: { corpus: Corpus; items: readonly Item[] },
   defects: readonly Defect[],
   seeds: readonly number[],
 ): Promise<Steadiness> {
@@ -32,7 +30,7 @@ export async function runInOrders(
   for (const [index, seed] of seeds.entries()) {
     const servers = defects.map(({ server }) => server())
     const server = { ...Object.assign({}, ...servers), rules: Object.assign({}, ...servers.map(({ rules }) => rules)) }
-    const lasting = lastingTarget(server, { concurrency: index % 2 === 0 ? 1 : 16 }, withSockets)
+    const lasting = lastingTarget(server, { concurrency: index % 2 === 0 ? 1 : 16 })
     const target = defects.some(({ hasPast }) => hasPast) ? { ...lasting, fresh: false } : lasting
     for (const { key, verdict, requirements } of await runAll({ target, corpus, items, seed })) {
       if (index === 0) {
