@@ -81,9 +81,10 @@ export function buildReport(input: BuildInput): Report {
   const set = input.set ?? null
   const split = set === null ? null : splitBySet(set, input.corpus, input.outcomes)
   const judged = split?.outcomes ?? input.outcomes
-  const ofAnswers = envelopeCases(judged).filter(
-    ({ verdict, key }) =>
-      (input.options.partial !== 'only' || verdict === 'passed' || verdict === 'failed') &&
+  const isPartial = input.options.partial === 'only'
+  const ofAnswers = envelopeCases(judged, isPartial).filter(
+    ({ problem, key }) =>
+      !(isPartial && problem?.kind === 'no-call') &&
       (split === null || [...split.planned.values()].some((keys) => keys.includes(key))),
   )
   const outcomes = [...judged, ...ofAnswers]
@@ -244,7 +245,12 @@ function reportRequirements(
   const silent = cases.map((testCase) => ({ ...testCase, problem: withoutWords(testCase.problem) }))
   const present = new Set(cases.map(({ key }) => key))
   return corpus.requirements.map((requirement) => {
-    const mine = silent.filter((testCase) => testCase.proves.includes(requirement.id))
+    const mine = silent.filter(
+      ({ proves, verdict, problem }) =>
+        proves.includes(requirement.id) &&
+        // The calls of the chosen cases had no answer for it.
+        !(verdict === 'not-testable' && problem?.kind === 'no-successful-answer'),
+    )
     const missing = (planned.get(requirement.id) ?? []).filter((key) => !present.has(key))
     const needsOf = (scenario: string): string[] => needs.get(scenario) ?? []
     const judged = withFindings(
@@ -735,15 +741,15 @@ const casesOfAnswers: { testCase: string; requirement: string; title: string }[]
 /** The id of the scenario that stands for all answers of a run. */
 export const everyAnswer = 'envelope/every-answer'
 
-/** Three cases made from the notes of all cases: failed, passed, or nothing to look at. */
-export function envelopeCases(outcomes: readonly CaseOutcome[]): CaseOutcome[] {
+/** Three cases made from the notes of all cases: failed, passed, or nothing to look at, which is no fault where cases were chosen. */
+export function envelopeCases(outcomes: readonly CaseOutcome[], isPartial = false): CaseOutcome[] {
   const notes = outcomes.flatMap((outcome) => outcome.envelope)
   const answers = outcomes.reduce((sum, outcome) => sum + outcome.envelopeAnswers, 0)
   const calls = outcomes.reduce((sum, outcome) => sum + outcome.calls, 0)
   return casesOfAnswers.map(({ testCase, requirement, title }) => {
     const mine = notes.filter(({ problem }) => envelopeRequirements[problem.kind] === requirement)
     const verdict: Verdict =
-      mine.length > 0 ? 'failed' : answers > 0 ? 'passed' : calls > 0 ? 'blocked' : 'not-testable'
+      mine.length > 0 ? 'failed' : answers > 0 ? 'passed' : calls > 0 && !isPartial ? 'blocked' : 'not-testable'
     return {
       id: everyAnswer,
       case: testCase,
@@ -753,7 +759,7 @@ export function envelopeCases(outcomes: readonly CaseOutcome[]): CaseOutcome[] {
       proves: [requirement],
       requirements: { [requirement]: verdict },
       sides: {},
-      problem: verdict === 'passed' ? null : problemOf(verdict, requirement, mine, answers),
+      problem: verdict === 'passed' ? null : problemOf(calls, requirement, mine, answers),
       observations: [],
       envelope: [],
       envelopeAnswers: answers,
@@ -763,14 +769,13 @@ export function envelopeCases(outcomes: readonly CaseOutcome[]): CaseOutcome[] {
   })
 }
 
-function problemOf(verdict: Verdict, requirement: string, notes: EnvelopeNote[], answers: number): Problem {
+function problemOf(calls: number, requirement: string, notes: EnvelopeNote[], answers: number): Problem {
   const common = {
-    requirements: verdict === 'failed' ? [requirement] : [],
+    requirements: notes.length > 0 ? [requirement] : [],
     step: 'every successful answer of the run',
     exchanges: notes.slice(0, shownExchanges).map((note) => note.exchange),
   }
-  if (verdict === 'blocked') return { kind: 'no-successful-answer', ...common }
-  if (verdict === 'not-testable') return { kind: 'no-call', ...common }
+  if (notes.length === 0) return { kind: calls > 0 ? 'no-successful-answer' : 'no-call', ...common }
   const distinct = [...new Map(notes.map(({ problem }) => [JSON.stringify(problem), problem])).values()]
   const departures: EnvelopeProblem[] = distinct.slice(0, shownExchanges)
   const more = distinct.length - departures.length

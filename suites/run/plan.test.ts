@@ -142,6 +142,15 @@ test('a plan of what failed holds that alone, and gives no verdict on the whole 
   expect(planRun(readRunOptions({}, {}), corpus).selected).toHaveLength(allItems(corpus).length)
 })
 
+test('the cases about every answer are counted with those that are chosen, where one of these makes a call', () => {
+  const counted = (allow: string) => {
+    const { plan, reported } = plannedOf({ only: ['refresh/same-call-again'], allow })
+    return [plan.cases, reported]
+  }
+  expect(counted('sessions')).toEqual([4, 4])
+  expect(counted('keys')).toEqual([0, 1])
+})
+
 function caseThatNeeds(...needs: Need[]): Item {
   const [scenario] = madeUpCorpus({ requirements: [], scenarios: [['a/b', [], needs]] }).scenarios
   const [testCase] = scenario?.cases ?? []

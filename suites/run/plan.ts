@@ -56,16 +56,19 @@ export function planRun(options: RunOptions, corpus: Corpus, again: readonly str
   const calls = [...cases.flatMap(callsOf), ...testKeysMade(testable, capabilities).map(() => creation)]
   const made = preflightCalls + count(calls)
   const ofAnswers = envelopeCases([]).length
+  /** Cases were chosen, so the run gives no verdict on the whole document. */
+  const isPartial = ids !== null || only.length > 0 || rowsAlone
+  // Where no chosen case makes a call, the report has no cases about every answer.
+  const ofAnswersHere = isPartial && testable.length === 0 ? 0 : ofAnswers
   const atOnce = target?.settings.concurrency ?? usualAtOnce
   return {
     selected,
     skipped,
     /** How many cases its report has, including those about every answer. */
-    reported: selected.length + ofAnswers,
-    /** Cases were chosen, so the run gives no verdict on the whole document. */
-    isPartial: ids !== null || only.length > 0 || rowsAlone,
+    reported: selected.length + ofAnswersHere,
+    isPartial,
     plan: {
-      cases: testable.length + ofAnswers,
+      cases: testable.length + ofAnswersHere,
       total: all.length + ofAnswers,
       notSelected: all.length - selected.length - skipped.length,
       calls: made,
