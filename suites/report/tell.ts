@@ -632,7 +632,9 @@ function modelLine({ calls, seconds, keys }: NonNullable<Plan['model']>): string
   return `Then the model makes at most ${counted(calls, 'call')}${duration(seconds)}${pace}, most of them with a mistake, and more to repeat what it finds${created}`
 }
 
+/** One digit: the machine and the server decide the rest. */
 function duration(seconds: number): string {
   if (seconds === 0) return ''
-  return seconds >= 120 ? ` in ${Math.round(seconds / 60)} min` : ` in ${seconds} s`
+  const [length, unit] = seconds >= 120 ? [seconds / 60, 'min'] : [seconds, 's']
+  return ` in about ${Number(length.toPrecision(1))} ${unit}`
 }

@@ -281,7 +281,7 @@ test('a plan lists what will be created, and what cannot run, by area', () => {
   }
   expect(
     renderPlan(plan, { ids: false }),
-  ).toBe(`Plan: 9 of 33 cases, about 40 calls in 3 s, at least 12 of them refused, and 3 more may be refused
+  ).toBe(`Plan: 9 of 33 cases, about 40 calls in about 3 s, at least 12 of them refused, and 3 more may be refused
 The refusals may look like an attack in the log of the server
 1 case is not selected
 
@@ -299,10 +299,10 @@ Cannot run 23 cases:
 `)
   const model = { calls: 1000, seconds: 110, keys: 3 }
   expect(renderPlan({ ...plan, model, cannot: [] }, { ids: false }).replaceAll(/\s+/g, ' ')).toContain(
-    'Then the model makes at most 1000 calls in 110 s at 110 ms each, most of them with a mistake, and more to repeat what it finds; it creates at most 3',
+    'Then the model makes at most 1000 calls in about 100 s at 110 ms each, most of them with a mistake, and more to repeat what it finds; it creates at most 3',
   )
   expect(renderPlan(plan, { ids: true })).toContain('20 cases: a/0, a/1')
   expect(renderPlan({ ...plan, total: 1, seconds: 600 }, { ids: true })).toMatch(
-    /^Plan: 9 of 1 case, about 40 calls in 10 min, /,
+    /^Plan: 9 of 1 case, about 40 calls in about 10 min, /,
   )
 })

@@ -111,6 +111,19 @@ test('the time follows from the calls, from how many are made at once, and from 
   expect(seconds({ url: 'http://127.0.0.1:1' })).toBeLessThan(seconds({}) / 2)
   expect(seconds({ concurrency: '16' })).toBeLessThan(seconds({ concurrency: '1' }))
   expect(seconds({ concurrency: '16', rate: '1' })).toBeGreaterThan(planOf().calls)
+  // Measured where a call takes 0.1 s, see the README: 8 s for the cases that leave nothing, 52 s for those of a disposable run.
+  const asked = (flags: Flags): number =>
+    planRun(
+      readRunOptions({ url: near, keyId: 'root', keySecret: 's', ...flags }, { XDG_STATE_HOME: '/nowhere' }),
+      corpus,
+    ).plan.seconds
+  // On the loopback the longest wait decides: 6 s.
+  const measured = [
+    [asked({}), 8],
+    [asked({ disposable: true }), 52],
+    [asked({ disposable: true, url: 'http://127.0.0.1:1' }), 6.1],
+  ] as const
+  for (const [planned, took] of measured) expect(Math.abs(Math.log2(planned / took)), `${planned}`).toBeLessThan(0.5)
 })
 
 test.each<[Flags, string]>([

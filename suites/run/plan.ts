@@ -60,7 +60,6 @@ export function planRun(options: RunOptions, corpus: Corpus, again: readonly str
   const isPartial = ids !== null || only.length > 0 || rowsAlone
   // Where no chosen case makes a call, the report has no cases about every answer.
   const ofAnswersHere = isPartial && testable.length === 0 ? 0 : ofAnswers
-  const atOnce = target?.settings.concurrency ?? usualAtOnce
   return {
     selected,
     skipped,
@@ -74,7 +73,7 @@ export function planRun(options: RunOptions, corpus: Corpus, again: readonly str
       calls: made,
       refusals: calls.reduce((sum, { refused }) => sum + refused, 0),
       perhapsRefused: count(calls.filter(({ isOpen }) => isOpen)),
-      seconds: target === null ? 0 : secondsOf(testable, made, target, atOnce),
+      seconds: target === null ? 0 : secondsOf(testable.map(caseWork), made, target),
       creates: createdThings(testable, calls, target),
       cannot: reasons(selected, cannot),
       ...(target === null || explore === null ? {} : { model: plannedModel(explore.calls, target) }),
@@ -109,8 +108,11 @@ function expectedCapabilities(target: TargetOptions | null, { testKeys }: Corpus
 const nearCallMs = 5
 const farCallMs = 110
 
+/** How long the suite takes to start and to write its report. In ms. */
+const startMs = 1000
+
 /** The assumed number of calls under way if the user does not set it; it grows from four to sixteen. */
-const usualAtOnce = 8
+const usualAtOnce = 12
 
 /**
  * Selects items by `--only`, `--skip` and `--shard`.
@@ -147,18 +149,16 @@ function demandKnownIds(items: readonly Item[], { only, skip }: Selection): void
 
 const creation: PlannedCall = { method: 'manager/createApiKey', count: 1, refused: 0, isOpen: false }
 
-function secondsOf(testable: readonly Item[], calls: number, target: TargetOptions, atOnce: number): number {
-  const { rate } = target.settings
-  const callMs = isLoopback(target.url) ? nearCallMs : farCallMs
-  const work = preflightCalls + testable.reduce((sum, item) => sum + workOf(item, atOnce), 0)
+function secondsOf(work: readonly CaseWork[], calls: number, { url, settings }: TargetOptions): number {
+  const { rate, concurrency = usualAtOnce } = settings
+  const sum = (of: keyof CaseWork): number => work.reduce((total, one) => total + one[of], 0)
+  // Two cases that run alone go on at once where they use different keys.
+  const inTurn = (sum('beside') + sum('atOnce')) / concurrency + sum('alone') / Math.min(2, concurrency)
+  const callsMs = (preflightCalls + inTurn) * (isLoopback(url) ? nearCallMs : farCallMs)
   const pacedMs = rate > 0 ? (calls * 1000) / rate : 0
-  return Math.ceil((Math.max(work * callMs, pacedMs) + waitsMs(testable)) / 1000)
-}
-
-/** The duration of an item, in sequential calls; other cases run at the same time unless it runs alone. */
-function workOf(item: Item, atOnce: number): number {
-  const calls = count(callsOf(item))
-  return aloneReasons(claimsOf(item)).length > 0 ? calls : calls / atOnce
+  // Cases wait at the same time, and while others make their calls. Waits that separate sessions happen only on a server that needs them.
+  const longestMs = Math.max(callsMs, pacedMs, ...work.map(({ waitMs }) => waitMs))
+  return Math.round((startMs + longestMs) / 1000)
 }
 
 /** What a case does, from which progress estimates how long the rest takes. */
@@ -236,9 +236,6 @@ const earlierKeysThere = (count: number): string =>
 
 /** The assumed length of a wait for a time that the server reports, which is not known in advance. */
 const usualWaitMs = 3000
-
-/** Cases wait at the same time. Waits that separate sessions happen only on a server that needs them. */
-const waitsMs = (testable: readonly Item[]): number => Math.max(0, ...testable.map(waitMsOf))
 
 function waitMsOf(item: Item): number {
   if (claimsOf(item).fills === 'sessions') return 0
