@@ -1,19 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { defaultProfile, profileChoices, profileFromWords, randomProfile, readProfile } from './profile.ts'
+import { profileChoices, profileFromWords, randomProfile, readProfile } from './profile.ts'
 import { type ServeOptions, serve, startMockServer } from './start.ts'
 import { httpCall } from './test-client.ts'
-
-test('every switch that the register of open questions names is a switch of the profile', () => {
-  const register = readFileSync(new URL('../spec/open-questions.yaml', import.meta.url), 'utf8')
-  const named = [...register.matchAll(/, switch: (?:"([^"]+)"|(\w+))/g)].flatMap(([, quoted, plain]) =>
-    (quoted ?? plain ?? '').split(', '),
-  )
-  expect(named.length).toBeGreaterThan(40)
-  for (const name of named) if (name !== 'null') expect(defaultProfile).toHaveProperty(name)
-})
 
 /** Runs `serve` until it has printed its line, then stops it. */
 async function run(options: ServeOptions) {

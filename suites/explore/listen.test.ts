@@ -79,17 +79,6 @@ test.each([
 })
 
 describe('a preparation is lost with', () => {
-  test('a pair that was refreshed', () => {
-    const { grant, refresh, whyUse, whyRefresh } = conversation()
-    grant('one')
-    expect([whyUse('one'), whyRefresh('one')]).toEqual([undefined, undefined])
-    grant('two')
-    refresh('two', 'three')
-    expect(whyUse('two')).toEqual({ kind: 'pair-refreshed', requirement: 'refresh/revokes-access' })
-    expect(whyRefresh('two')).toEqual({ kind: 'pair-refreshed', requirement: 'refresh/revokes-refresh' })
-    expect(whyUse('three')).toBeUndefined()
-  })
-
   test('a token that the server issued twice is not lost by the refresh of its other pair', () => {
     const { grant, refresh, whyUse, pair } = conversation()
     grant('one')

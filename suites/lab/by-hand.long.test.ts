@@ -340,24 +340,19 @@ describe('text', () => {
     'data/with-body-ascii': [body, body.replace('ë', '\\u00eb').replace('—', '\\u2014')],
   }
   const iso = new Date(Number(time)).toISOString().slice(0, -1)
-  const others: { [id: string]: (text: string) => Uint8Array } = {
-    ...Object.fromEntries(Object.entries(written).map(([id, write]) => [id, (text: string) => dataOf(write(text))])),
-    'data/with-iso-timestamp': (text) => dataOf(text, `${iso}Z`),
-    'data/with-iso-timestamp-and-offset': (text) => dataOf(text, `${iso}+00:00`),
-    'data/with-iso-timestamp-without-zone': (text) => dataOf(text, iso),
-    'data/with-iso-timestamp-in-seconds': (text) => dataOf(text, `${iso.slice(0, 19)}Z`),
-    'data/with-uri-timestamp-body': (text) => bytes(`/api${time}${text}`),
+  const times = {
+    'data/with-iso-timestamp': `${iso}Z`,
+    'data/with-iso-timestamp-and-offset': `${iso}+00:00`,
+    'data/with-iso-timestamp-without-zone': iso,
+    'data/with-iso-timestamp-in-seconds': `${iso.slice(0, 19)}Z`,
   }
-  const combined = Object.keys(others).flatMap((id) =>
-    Object.entries(spellings)
-      // A dict that is printed has its own white space, and an escaped text has no letter to change.
-      .filter(([spelling]) => !id.includes('python') || spelling === 'data/with-body-sorted')
-      .filter(([spelling]) => !/cut|question|1252/.test(id) || !/php|ascii/.test(spelling))
-      .map(([spelling, [sent, signed]]) => [id, spelling, sent, others[id]?.(signed) ?? bytes('')] as const),
-  )
 
-  test.each(partUnlessProof(combined, 2))('%s with %s', (id, spelling, sent, data) => {
-    expect(idsOver(sent, data)).toEqual([id, spelling].sort())
+  test.each(Object.entries(spellings))('%s', (id, [sent, signed]) => {
+    expect(idsOver(sent, dataOf(signed))).toEqual([id])
+  })
+
+  test.each(Object.entries(times))('%s', (id, at) => {
+    expect(idsOver(body, dataOf(body, at))).toEqual([id])
   })
 
   test.each([

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { CaseOutcome } from '../engine/judge/problem.ts'
 import { parseScenario } from '../engine/language/corpus.ts'
 import { problemText } from '../report/problem-text.ts'
-import { isProof, lastingServer, onlyInProof, partUnlessProof } from '../self/proof-form.ts'
+import { lastingServer, partUnlessProof } from '../self/proof-form.ts'
 import { serverNamed } from '../self/server-named.ts'
 import type { ServerOptions } from '../targets/bundled.ts'
 import { openCorpus } from './corpus-cache.ts'
@@ -17,9 +17,9 @@ const made = (name: string, steps: string) =>
   )
 
 /** Runs one case against a server that all cases share, whose clock the waits move. */
-async function ask(steps: string, server: ServerOptions = {}, listens = true): Promise<CaseOutcome> {
+async function ask(steps: string, server: ServerOptions = {}): Promise<CaseOutcome> {
   const scenarios = [made('up', steps)]
-  const outcomes = await runAll({ target: lastingServer(server), corpus: { ...corpus, scenarios }, listens })
+  const outcomes = await runAll({ target: lastingServer(server), corpus: { ...corpus, scenarios }, listens: true })
   const outcome = outcomes.find(({ id }) => id === 'made/up')
   if (outcome === undefined) throw new Error('the case did not run')
   return outcome
@@ -52,16 +52,6 @@ test.each(causes)('a case whose preparation no longer holds is not testable: %s'
   expect(verdict).toBe('not-testable')
   expect(problem).toMatchObject({ kind: 'preparation-lost', because: { kind } })
   expect(problemText(problem)).toContain(text)
-})
-
-test.skipIf(!isProof)(onlyInProof('without the model the same refusals are failures, or expired tokens'), async () => {
-  const verdicts: string[] = []
-  for (const [, steps] of causes) {
-    const { verdict, problem } = await ask(steps, {}, false)
-    verdicts.push(`${verdict} ${problem?.kind}`)
-  }
-  const failed = 'failed wrong-outcome'
-  expect(verdicts).toEqual([failed, 'blocked wrong-outcome', failed, failed, 'not-testable token-ended'])
 })
 
 /** The session is the oldest of sixteen, or the second oldest of seventeen. */

@@ -142,11 +142,6 @@ test.each<[Flags, string]>([
   expect(() => planRun(readRunOptions(flags, {}), corpus)).toThrow(sentence)
 })
 
-test('an area, a scenario, a case and a requirement select', () => {
-  for (const id of ['basic', 'basic/accepted', 'grants/credentials/the-first-half', 'signatures/hmac'])
-    expect(planRun(readRunOptions({ only: [id] }, {}), corpus).selected.length).toBeGreaterThan(0)
-})
-
 test('a plan of what failed holds that alone, and gives no verdict on the whole document', () => {
   const again = ['basic/secret-of-another', 'no/longer-there']
   const { selected, isPartial } = planRun(readRunOptions({}, {}), corpus, again)

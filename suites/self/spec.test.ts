@@ -97,10 +97,6 @@ describe('every statement', () => {
   })
 })
 
-test('no register names a page that readers do not have', () => {
-  expect(registered.filter((entry) => JSON.stringify(entry).includes('field-notes')).map(({ id }) => id)).toEqual([])
-})
-
 /** Paragraphs, list items and the cases of tables; a heading, the head of a table and the opening of a list state nothing. */
 function statementsOf(text: string): string[] {
   const lines = text.split('\n')

@@ -130,16 +130,6 @@ describe('the record of keys', () => {
     await call({ name: 'lost' })
     expect(createdKeys).toMatchObject({ keys: [], unanswered: ['lost'] })
   })
-
-  test('a key that is deleted is no longer recorded, unless the deletion was refused', async () => {
-    const cleanup = { method: 'manager/deleteApiKey', params: { id: '$id' } }
-    const answer = (_request: WireRequest, calls: number) =>
-      answered(200, calls === 1 ? { result: 'OK' } : { error: { code: 1 } })
-    const { call, createdKeys } = lineTo(answer, { ...bareSettings, cleanup })
-    for (const id of ['k1', 'k2']) createdKeys.note({ created: { id, name: id } })
-    for (const id of ['k1', 'k2']) await call({ id }, {}, cleanup.method)
-    expect(createdKeys.keys.map(({ id }) => id)).toEqual(['k2'])
-  })
 })
 
 test('secrets of requests and of answers are known to the redactor, also those of broken answers', async () => {
