@@ -213,7 +213,7 @@ export function renderHtml(raw: Report, sources: Sources = new Map()): Printable
       `Set ${run.meta.set} does not contain them, so they change neither the verdict nor the exit code.`,
       newerDetails.length === 0 ? [] : [html`<div class="newer">${newerDetails}</div>`],
     ),
-    ...[...blocks.open, blocks.observed, blocks.stale, blocks.left].map(htmlOf),
+    ...[...blocks.open, blocks.observed, blocks.stale, blocks.left, ...blocks.again].map(htmlOf),
     section('Fixtures', null, fixtureTexts(cases, sources)),
   ])
   return htmlPage(run.document, { main, script, skip: html`<a class="skip" href="#cases">Skip to the cases</a>\n` })

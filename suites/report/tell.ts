@@ -87,6 +87,7 @@ export function tellRun(
   const isCut = meta.stopped !== null && report.summary.notRun > 0
   const again: Block = { kind: 'command', label: 'Again', command: meta.again }
   const blocks = {
+    again: isCut ? [again] : [],
     stale: staleBlock(stale.map(({ words }) => words)),
     observed: observationBlock(report, observations),
     open: openBlocks(report),
@@ -116,7 +117,7 @@ export function tellRun(
       blocks.stale,
       ...(isCut ? [] : [...blocks.open, blocks.observed]),
       blocks.left,
-      ...(isCut ? [again] : []),
+      ...blocks.again,
       { kind: 'lines', lines: report.explored === null ? [] : exploredLines(report.explored) },
     ],
   }

@@ -65,6 +65,7 @@ test('a run that was ended begins with that, then tells failures, what is left, 
   const parts = [conclusion[0], `✗ ${failed[0]?.key}`, 'Left on the target', `\n\nAgain ${meta.again}\n`, 'Verdict:']
   expect(parts.map((part) => said.indexOf(part ?? '')).every((at, index, all) => at > (all[index - 1] ?? 0))).toBe(true)
   for (const part of ['a/one', 'Requirements', 'Open questions', 'Musts']) expect(said).not.toContain(part)
+  expect(renderHtml({ ...report, meta, summary })).toContain(`>${meta.again}<`)
 })
 
 test('is as wide as the terminal, but never wider than a reader likes', () => {
