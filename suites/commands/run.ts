@@ -13,6 +13,7 @@ import type * as flag from '../run/flags.ts'
 import { failedIds, readBaseline, readRequirementSet, writeBaseline } from '../run/inputs.ts'
 import { demandOwnFiles, type RunOptions, readRunOptions, runFlags } from '../run/options.ts'
 import { planRun } from '../run/plan.ts'
+import { startThreads } from '../run/threads.ts'
 import { packageVersion, writeError, writeOut } from './console.ts'
 import { startProgress } from './progress.ts'
 import { lookOfStdout, writeFormats } from './write-reports.ts'
@@ -103,6 +104,7 @@ async function watch(options: RunOptions, progress: Progress, first: Ran): Promi
 async function runOnce(options: RunOptions, progress: Progress, again: readonly string[] | null): Promise<Ran> {
   const started = new Date()
   const startedMs = performance.now()
+  const threads = startThreads(options)
   const corpus = await openCorpusWith(options.fixtures)
   const known = options.known === null ? [] : readBaseline(options.known, corpus, options.updateKnown)
   const set = readRequirementSet(options.set)
@@ -112,8 +114,8 @@ async function runOnce(options: RunOptions, progress: Progress, again: readonly 
   const seed = options.seed ?? randomInt(2 ** 32)
   const { listener, say } = progress
   const { reportRun, runSuite } = await import('../run/run-suite.ts')
-  const suite = { options, corpus, planned, seed, known, listener, say }
-  const result = await runSuite(suite)
+  const suite = { options, corpus, planned, seed, known, listener, say, threads }
+  const result = await runSuite(suite).finally(threads.close)
   progress.end()
   const durationMs = Math.round(performance.now() - startedMs)
   const { report, updated } = reportRun({ ...suite, result, set, version: packageVersion(), started, durationMs })

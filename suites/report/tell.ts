@@ -520,12 +520,14 @@ export function summarySentence({
   return counts.length === 0 ? 'no cases' : counts.join(', ')
 }
 
-/** `2 January 2026, 03:04 UTC`, the same wherever it is made. */
+const months = 'January February March April May June July August September October November December'.split(' ')
+
+/** `2 January 2026, 03:04 UTC`. To load the words of a language takes as long as all else in a report. */
 function dateWords(iso: string): string {
   const date = new Date(iso)
   if (Number.isNaN(date.getTime())) return iso
-  const options = { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC', hourCycle: 'h23' } as const
-  return `${date.toLocaleString('en-GB', options).replace(' at ', ', ')} UTC`
+  const time = date.toISOString().slice(11, 16)
+  return `${date.getUTCDate()} ${months[date.getUTCMonth()]} ${date.getUTCFullYear()}, ${time} UTC`
 }
 
 /**

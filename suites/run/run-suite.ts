@@ -1,9 +1,9 @@
 /** One run in the main thread: preflight, cases (in workers, some of a bundled run here), model, clean-up, report. This thread outlives the workers. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { availableParallelism, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
-import { createVitest, type Reporter, type Vitest } from 'vitest/node'
+import { createVitest, type Reporter, ThreadsPoolWorker, type Vitest } from 'vitest/node'
 import { fillsPlaces, hasRace, type Item, skipItem } from '../engine/conversation/cases.ts'
 import { type CreatedKeysEntry, openCreatedKeys, type RunListener } from '../engine/conversation/conversation.ts'
 import { offsetMs, type TargetFacts } from '../engine/conversation/target-facts.ts'
@@ -25,6 +25,7 @@ import { asEntries, workAtTarget } from './keys.ts'
 import type { RunOptions, TargetOptions } from './options.ts'
 import type { planRun } from './plan.ts'
 import type { openRequested } from './run.ts'
+import type { Threads } from './threads.ts'
 import { openMainSide, type WorkerRequest } from './worker.ts'
 
 /** One run, after its options and files were read. */
@@ -36,6 +37,7 @@ interface SuiteRun {
   /** The baseline. */
   known: readonly KnownEntry[]
   listener: RunListener
+  threads: Threads
   /** Prints one line for the user. */
   say(line: string): void
 }
@@ -91,7 +93,7 @@ export async function runSuite(suite: SuiteRun): Promise<SuiteResult> {
   }
   try {
     if (target !== null) return await runAgainstUrl(suite, target, request, endings)
-    const workers = startWorkers(request, endings)
+    const workers = startWorkers(suite, request, endings)
     return { ...(await runInWorkers(suite, request, endings, workers)), exploration: null, left: [] }
   } finally {
     endings.stop()
@@ -115,7 +117,7 @@ async function runAgainstUrl(
   const { wait, timeout, explore } = suite.options
   let workers = null as Workers | null
   const start = (): Workers => {
-    workers ??= startWorkers(request, endings)
+    workers ??= startWorkers(suite, request, endings)
     return workers
   }
   const { result, left } = await workAtTarget(options, { say: suite.say, endings }, async (held) => {
@@ -357,25 +359,29 @@ type Workers = ReturnType<typeof startWorkers>
  * Starts vitest workers, which takes longer than a preflight: so they may be started before its end, and wait until the run is prepared.
  * The vitest configuration of a user's project is not read.
  */
-function startWorkers(request: WorkerRequest, { cases: ending, cleanUp }: Endings) {
+function startWorkers(
+  { threads: early }: Pick<SuiteRun, 'threads'>,
+  request: WorkerRequest,
+  { cases: ending, cleanUp }: Endings,
+) {
   // Optimizing takes a quarter of the processor time of a bundled run, which ends before most of it pays off: only code that runs fifteen
   // times as long as usual is worth it, such as hashing.
   if (request.url === null) setFlagsFromString('--interrupt-budget=1000000')
   // The report decides the exit code.
   const exitCode = process.exitCode
-  const threads = threadsFor(request)
+  const threads = threadsFor(request, early.most)
   // This thread is one of the threads, because starting a worker takes as long as many cases.
   const workers = Math.max(1, threads - 1)
   const folder = makeSuiteFolder(workers)
-  const early: string[] = []
+  const errors: string[] = []
   // Where the outcomes go is known when the run is prepared.
   const reporter: Reporter = {
-    onTestModuleEnd: (module) => void early.push(...module.errors().map(({ message }) => message)),
+    onTestModuleEnd: (module) => void errors.push(...module.errors().map(({ message }) => message)),
   }
   let hear: RunListener = () => {}
   let isPrepared = false
   const side = openMainSide(request.channel, ending, (event) => hear(event))
-  const ended = runVitest(request, reporter, { folder, workers }, ending)
+  const ended = runVitest(request, reporter, { folder, workers, early }, ending)
   const close = (): void => {
     side.close()
     rmSync(folder, { recursive: true, force: true })
@@ -397,7 +403,7 @@ function startWorkers(request: WorkerRequest, { cases: ending, cleanUp }: Ending
     },
     prepare({ items, facts, keyRecord, keptTestKeys, earlierKeys }: WorkerRequest, collected: Collected): void {
       isPrepared = true
-      collected.defects.push(...early)
+      collected.defects.push(...errors)
       Object.assign(reporter, collected.reporter)
       hear = collected.listener
       side.prepare({ items, ...defined({ facts, keyRecord, keptTestKeys, earlierKeys }) })
@@ -487,15 +493,12 @@ async function runVitest(
   }
 }
 
-/** More threads would mostly load the suite. */
-const mostThreads = 4
 /** The minimum number of cases for one more thread; fewer finish before it is ready. */
 const leastCases = 100
 
 /** Cases against the bundled server share nothing and run in several threads. Cases on one server run in one. */
-function threadsFor({ url, items }: WorkerRequest): number {
-  if (url !== null) return 1
-  return Math.max(1, Math.min(availableParallelism(), mostThreads, Math.floor(items.length / leastCases)))
+function threadsFor({ url, items }: WorkerRequest, most: number): number {
+  return url !== null ? 1 : Math.max(1, Math.min(most, Math.floor(items.length / leastCases)))
 }
 
 /**
@@ -514,7 +517,7 @@ function makeSuiteFolder(workers: number): string {
 async function startVitest(
   request: WorkerRequest,
   reporter: Reporter,
-  { folder, workers }: { folder: string; workers: number },
+  { folder, workers, early }: { folder: string; workers: number; early: Threads },
 ): Promise<Vitest> {
   return keepSignals(() =>
     createVitest(
@@ -524,7 +527,7 @@ async function startVitest(
         config: false,
         include: ['*.suite.mjs'],
         exclude: [],
-        pool: 'threads',
+        pool: { name: 'early', createPoolWorker: (asked) => early.take() ?? new ThreadsPoolWorker(asked) },
         isolate: false,
         fileParallelism: workers > 1,
         maxWorkers: workers,

@@ -1,0 +1,18 @@
+/** The thread of a vitest worker that was started before vitest was loaded (threads.ts): it loads what the cases need meanwhile. */
+import { parentPort, workerData } from 'node:worker_threads'
+import { init, runBaseTests, setupEnvironment } from 'vitest/worker'
+import './run.ts'
+
+init({
+  post: (message) => parentPort?.postMessage(message),
+  on: (hear) => parentPort?.on('message', hear),
+  off: (hear) => parentPort?.off('message', hear),
+  teardown: () => parentPort?.removeAllListeners('message'),
+  runTests: (state, traces) => runBaseTests('run', state, traces),
+  collectTests: (state, traces) => runBaseTests('collect', state, traces),
+  setup: setupEnvironment,
+})
+
+// A thread whose run takes other cases than these loads them later.
+if (workerData === 'bundled') await Promise.all([import('../targets/bundled.ts'), import('../targets/in-memory.ts')])
+else await Promise.all([import('../explore/listen.ts'), import('../targets/url.ts')])
