@@ -134,7 +134,7 @@ const unasked = new Set([
 ])
 
 describe('no row is idle', async () => {
-  test.each(turnUnlessProof(await conformingServers(), 64, 9))(
+  test.each(turnUnlessProof(await conformingServers(), 128, 9))(
     '$id differs from the reference server',
     async (server) => {
       expect(await differs(server)).toBe(!unasked.has(server.id))

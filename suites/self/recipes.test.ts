@@ -11,7 +11,7 @@ import { readRunOptions } from '../run/options.ts'
 import { startMockServer } from '../targets/bundled.ts'
 import { chromiumMissing, launchChromium } from './chromium.ts'
 import { freePorts, printedBy } from './printed-by.ts'
-import { isProof, onlyInProof } from './proof-form.ts'
+import { isProof, onlyInProof, partUnlessProof } from './proof-form.ts'
 import { shipped } from './sources.ts'
 import { openFolder } from './temporary.ts'
 
@@ -237,7 +237,8 @@ const cases = table
   .split('\n')
   .slice(0, -1)
   .map((line) => line.split('\t'))
-const headers = cases.map((columns) => columns[9])
+/** Outside of a proof some of them: the recipe for a shell starts several processes for each. */
+const tried = partUnlessProof(cases, 8)
 
 interface Recipe {
   command: [string, ...string[]]
@@ -283,11 +284,11 @@ describe('recipes', () => {
     const here = isLeftOut || run(probe, '').status === 0
     const name = `${language}${here ? '' : ` (NOT RUN: needs ${needs})`}`
     test.skipIf(isLeftOut || !here)(isLeftOut ? onlyInProof(name) : name, () => {
-      const { status, stdout, stderr } = run(command, table)
+      const { status, stdout, stderr } = run(command, tried.map((columns) => `${columns.join('\t')}\n`).join(''))
       expect({ status, stderr: status === 0 ? '' : stderr, lines: stdout.split('\n').slice(0, -1) }).toEqual({
         status: 0,
         stderr: '',
-        lines: headers,
+        lines: tried.map((columns) => columns[9]),
       })
     })
   }
@@ -326,7 +327,7 @@ describe('recipes', () => {
           return { ...rest, body: [...body], ...(pkcs8 && { pkcs8: [...pkcs8] }) }
         }),
       )
-      expect(made).toEqual(headers)
+      expect(made).toEqual(tried.map((columns) => columns[9]))
     } finally {
       await browser.close()
     }
