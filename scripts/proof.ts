@@ -64,7 +64,7 @@ const longProofs: readonly Proof[] = [
     'suites/engine/model/sessions.test.ts',
     'suites/self/list-matrix.test.ts',
     'suites/self/odd-targets.test.ts',
-    'suites/self/orders.test.ts',
+    'suites/self/at-no-other.test.ts',
     'suites/self/conforming.test.ts',
   ),
   whole(

@@ -1,6 +1,8 @@
 import type { Reporter, TestCase, TestModule, TestSuite, Vitest } from 'vitest/node'
-import type { CountedThing } from './numbers.ts'
-import { isProof } from './proof-form.ts'
+import type { CountedThing, countAll } from './numbers.ts'
+
+// Every run bundles its configuration first, with all that this file imports: so the rest of the suite is not among it.
+const isProof = process.env.SVC_PROOF !== undefined
 
 /** The test files that confirm a number; outside of a proof they confirm a part of it. */
 const behind: { readonly [what in CountedThing]?: RegExp } = {
@@ -11,13 +13,16 @@ const behind: { readonly [what in CountedThing]?: RegExp } = {
 
 /** Prints the numbers after the last test of a whole run, and which of them this run did not confirm. */
 export function numbersReporter(): Reporter {
+  let vitest: Vitest
   return {
+    onInit(started) {
+      vitest = started
+    },
     async onTestRunEnd(modules: readonly TestModule[]) {
       const asked = Object.values(behind).every((files) => modules.some(({ moduleId }) => files.test(moduleId)))
       if (!asked) return
-      // Loaded late: the configuration of every run imports this file.
-      const { countAll } = await import('./numbers.ts')
-      const numbers = Object.entries(await countAll())
+      const { countAll: count } = await vitest.import<{ countAll: typeof countAll }>('/suites/self/numbers.ts')
+      const numbers = Object.entries(await count())
       const widest = Math.max(...numbers.map(([what]) => what.length))
       const lines = numbers.map(([what, number]) => `${what.padEnd(widest)}  ${number}${doubt(what, modules)}`)
       console.log(`\n${lines.join('\n')}\n`)
