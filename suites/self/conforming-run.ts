@@ -5,7 +5,7 @@ import { buildReport } from '../report/build.ts'
 import { problemText } from '../report/problem-text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
-import { type ConformingServer, conformingServers } from '../servers/table.ts'
+import type { ConformingServer } from '../servers/table.ts'
 import { bundledTarget } from '../targets/bundled.ts'
 import { madeUpMeta } from './made-up-report.ts'
 import { turnUnlessProof } from './proof-form.ts'
@@ -66,30 +66,6 @@ export async function runVariant(
     wasRun: (departure) => keys.has(departure.slice(departure.indexOf(' ') + 1)),
   }
 }
-
-/** The variants that every test run tries alone. All are also tried together in other servers, and alone in `npm run variants`. */
-export async function variantsToTryAlone(): Promise<ConformingServer[]> {
-  return (await conformingServers('own')).filter(({ id, alone: only }) => only || alone.has(id))
-}
-
-const alone = new Set([
-  'refusals-as-text',
-  'refusals-without-body',
-  'nonces-reusable',
-  'narrow-time-window',
-  'clock-ahead',
-  'clock-behind',
-  'slow',
-  'connections-closed',
-  'rate-limited',
-  'every-grant-a-session',
-  'initial-key-counts',
-  'eleventh-key-removes-the-oldest',
-  'short-refresh-lifetime',
-  'no-token-word',
-  'scheme-of-its-own',
-  'base-url-with-a-path',
-])
 
 /** Several variants in one server. */
 export interface Merged {
