@@ -1,6 +1,6 @@
 import { type Conversation, standInOf } from '../engine/conversation/conversation.ts'
+import { tokenOf } from '../engine/conversation/create-test-keys.ts'
 import { makeCall, sendRaw } from '../engine/conversation/send.ts'
-import { tokenOf } from '../engine/conversation/test-keys.ts'
 import { SuiteError } from '../engine/errors.ts'
 import { defined } from '../engine/json.ts'
 import type { Called } from '../engine/judge/judge-case.ts'

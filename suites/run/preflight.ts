@@ -1,4 +1,5 @@
 import { type Conversation, limitFor } from '../engine/conversation/conversation.ts'
+import { accessTokenOf, createKeyOf, grantFor } from '../engine/conversation/create-test-keys.ts'
 import { listSolutions } from '../engine/conversation/send.ts'
 import {
   isUnavailable,
@@ -9,7 +10,6 @@ import {
   repeatNothing,
   type TargetFacts,
 } from '../engine/conversation/target-facts.ts'
-import { accessTokenOf, createKeyOf, grantFor } from '../engine/conversation/test-keys.ts'
 import { SuiteError } from '../engine/errors.ts'
 import { membersOf } from '../engine/json.ts'
 import { type Classified, describe } from '../engine/judge/classify.ts'

@@ -1,9 +1,9 @@
 /** Runs the items of a run. Items on one server run at the same time if they do not disturb each other. */
 import { claimsOf, type Item, looksBack, noClaims, skipItem, unjudged } from '../engine/conversation/cases.ts'
 import { type Conversation, openConversation, type Run, type RunEvent } from '../engine/conversation/conversation.ts'
+import { createTestKey, ensureTestKeys, fewPlacesForKeys } from '../engine/conversation/create-test-keys.ts'
 import { runCase } from '../engine/conversation/run-case.ts'
 import { unnamedAreFree } from '../engine/conversation/target-facts.ts'
-import { createTestKey, ensureTestKeys, fewPlacesForKeys } from '../engine/conversation/test-keys.ts'
 import { sessionLimit } from '../engine/document.ts'
 import type { CaseOutcome } from '../engine/judge/problem.ts'
 import { type Capabilities, testKeysMade, whyNotRun } from './capabilities.ts'

@@ -26,10 +26,10 @@ import {
   type Run,
   standInOf,
 } from './conversation.ts'
+import { ensureTestKeys, hasNoPlace } from './create-test-keys.ts'
 import { recordCase } from './outcome.ts'
 import { isAway, keyCalledWith, listSolutions, makeCall, noticeGone, serverNow } from './send.ts'
 import { mayBeLost, noteLost, requestsSession } from './target-facts.ts'
-import { ensureTestKeys, hasNoPlace } from './test-keys.ts'
 
 /** How often a case is tried when the server's clock jumps, a call is throttled, an answer comes too late or a preparation no longer holds. */
 const mostTries = 3
