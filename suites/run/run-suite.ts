@@ -25,7 +25,7 @@ import { asEntries, workAtTarget } from './keys.ts'
 import type { RunOptions, TargetOptions } from './options.ts'
 import type { planRun } from './plan.ts'
 import type { openRequested } from './run.ts'
-import type { Threads } from './threads.ts'
+import type { startThreads } from './threads.ts'
 import { openMainSide, type WorkerRequest } from './worker.ts'
 
 /** One run, after its options and files were read. */
@@ -37,7 +37,7 @@ interface SuiteRun {
   /** The baseline. */
   known: readonly KnownEntry[]
   listener: RunListener
-  threads: Threads
+  threads: ReturnType<typeof startThreads>
   /** Prints one line for the user. */
   say(line: string): void
 }
@@ -517,7 +517,7 @@ function makeSuiteFolder(workers: number): string {
 async function startVitest(
   request: WorkerRequest,
   reporter: Reporter,
-  { folder, workers, early }: { folder: string; workers: number; early: Threads },
+  { folder, workers, early }: { folder: string; workers: number; early: SuiteRun['threads'] },
 ): Promise<Vitest> {
   return keepSignals(() =>
     createVitest(

@@ -10,8 +10,6 @@ import type { RunOptions } from './options.ts'
 /** More threads would mostly load the suite. */
 const mostThreads = 4
 
-export type Threads = ReturnType<typeof startThreads>
-
 /** Starts as many threads as the run probably needs: one for a server at a URL, and one for few cases. */
 export function startThreads({ target, plan, only, failed }: Pick<RunOptions, 'target' | 'plan' | 'only' | 'failed'>) {
   const most = Math.min(availableParallelism(), mostThreads)

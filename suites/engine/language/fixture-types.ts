@@ -192,39 +192,6 @@ export interface TestKey {
   why?: string
 }
 
-export interface Vector {
-  /** `vectors/slug`, from the path of the file. */
-  id: string
-  file: string
-  title: string
-  why?: string
-  proves: string[]
-  'made-by': string
-  input: {
-    'key-id': string
-    /** Its UTF-8 bytes are the HMAC key. */
-    secret?: string
-    /** PKCS#8 PEM. */
-    'private-key'?: string
-    /** SPKI PEM. */
-    'public-key'?: string
-    method: string
-    path: string
-    body: string | { base64: string }
-    timestamp: number
-    nonce: string
-    scheme?: string
-  }
-  expect: {
-    'data-to-sign': string | { base64: string }
-    'data-to-sign-sha256': string
-    mac?: string
-    'mac-first-20-bytes'?: string
-    signature: string
-    header: string
-  }
-}
-
 /** One entry of spec/requirements.yaml. */
 export interface Requirement {
   id: string
