@@ -138,6 +138,7 @@ describe('what was added to a secret is said, and nothing is taken away', () => 
 test.each<[Typed, string]>([
   [{ disposable: true }, '--disposable'],
   [{ fixtures: 'my own/found' }, "--fixtures 'my own/found'"],
+  [{ rate: '5', concurrency: '2' }, '--rate 5 --concurrency 2'],
 ])('the command that repeats a run with %j has no secret', (flags, part) => {
   const { target, again } = readRunOptions({ url, ...key, ...flags }, {})
   expect(target?.allow).toEqual(flags.disposable ? ['sessions', 'keys', 'limits'] : [])

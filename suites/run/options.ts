@@ -171,6 +171,9 @@ export function readRunOptions(typed: flag.Typed<typeof runFlags>, env: Environm
       fixtures,
       scheme: typed.scheme === undefined ? null : scheme,
       tokenPrefix: typed.tokenPrefix === undefined ? null : tokenPrefix,
+      // What spares the target.
+      rate: typed.rate ?? null,
+      concurrency: typed.concurrency ?? null,
       disposable,
       allow: disposable || target === null || target.allow.length === 0 ? null : target.allow.join(','),
     }),
