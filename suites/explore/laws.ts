@@ -9,8 +9,8 @@
 import type { Key, Pair } from '../engine/model/state.ts'
 import type { Explorer } from './explorer.ts'
 import { type Caller, expectAccepted, keyOf } from './keyring.ts'
-import { type KnownNames, readWorlds } from './read-worlds.ts'
-import { basic, ecc, hmac, list, token, wayOf } from './step.ts'
+import { readWorlds } from './read-worlds.ts'
+import { basic, ecc, list, token } from './step.ts'
 import { combinations, makeStep, stepOf, type Values } from './world-steps.ts'
 
 /** Tries the laws after a step. @param names the pairs and keys that it made or used */
@@ -40,7 +40,7 @@ export async function applyLateLaws(caller: Caller, names: readonly string[]): P
 /** A law about a pair is tried for every two features of it that it has not met together, or for every value of its only feature. */
 async function tryPair(caller: Caller, name: string, pair: Pair, laws: readonly Law[]): Promise<void> {
   const features = featuresOf(caller.x, pair)
-  const values = new Map(Object.entries(valuesFor(caller, name)))
+  const values = new Map(Object.entries(valuesOfPair(caller, name)))
   for (const law of lawsFor(laws, ofPairs, pair)) {
     const two = twoByTwo(
       features.filter(([feature, , group = '']) => law.by?.some((by) => by === feature || by === group) ?? true),
@@ -62,14 +62,7 @@ const wrongInARow = 3
 async function tryKey(caller: Caller, who: string, laws: readonly Law[]): Promise<void> {
   const key = keyOf(caller.x, who)
   if (key === undefined) return
-  const ways = key.publicKey === null ? [basic(who), hmac(who)] : [ecc(who)]
-  const named: { readonly [name in KnownNames['keys']]: unknown } = {
-    ...valuesFor(caller, who),
-    ...othersOf(caller, who),
-    ways: ways.map((auth) => ({ [wayOf(auth)]: who })),
-    signer: { [key.publicKey === null ? 'hmac' : 'ecc']: who },
-  }
-  const values = new Map(Object.entries(named))
+  const values = new Map(Object.entries(valuesOfKey(caller, who, key)))
   let [made, wrong] = [0, 0]
   for (const law of lawsFor(laws, ofKeys, key))
     for (const [at, combination] of combinationsOf(caller, law, values)) {
@@ -81,13 +74,13 @@ async function tryKey(caller: Caller, who: string, laws: readonly Law[]): Promis
       caller.tried.add(kind)
       made += calls.made
       wrong += calls.wrong
-      if (wrong < wrongInARow || ways[0] === undefined) continue
-      await expectAccepted(caller.x, list(ways[0]))
+      if (wrong < wrongInARow) continue
+      await expectAccepted(caller.x, list(key.publicKey === null ? basic(who) : ecc(who)))
       wrong = 0
     }
 }
 
-type Conditions<Subject, Word extends string = string> = { readonly [word in Word]: (subject: Subject) => boolean }
+type Conditions<Subject> = { readonly [word: string]: (subject: Subject) => boolean }
 
 type Law = ReturnType<typeof readWorlds>['laws'][number]
 
@@ -97,7 +90,7 @@ const lawsFor = <Subject>(laws: readonly Law[], conditions: Conditions<Subject>,
 
 const has = ({ scope }: Pair, wanted: RegExp): boolean => scope.some((word) => wanted.test(word))
 
-const ofPairs: Conditions<Pair, KnownNames['ofPair']> = {
+const ofPairs: Conditions<Pair> = {
   pair: () => true,
   newest: ({ standing }) => standing === 'newest',
   old: ({ standing }) => standing !== 'newest',
@@ -107,7 +100,7 @@ const ofPairs: Conditions<Pair, KnownNames['ofPair']> = {
   'of one solution': (pair) => pair.scope.includes('context') && has(pair, /^solution:[\w-]/),
 }
 
-const ofKeys: Conditions<Key, KnownNames['ofKey']> = {
+const ofKeys: Conditions<Key> = {
   key: () => true,
   alive: ({ ended }) => ended === undefined,
   ended: ({ ended }) => ended !== undefined,
@@ -151,8 +144,13 @@ const twoByTwo = (features: readonly Feature[]): string[] =>
         features.slice(at + 1).map(([other, its]) => `${name}=${value} ${other}=${its}`),
       )
 
-/** What every law may name. @param it the pair or the key */
-function valuesFor({ x }: Caller, it: string): { readonly [name in KnownNames['pairs']]: unknown } {
+/** What laws are about: what may be true of it, and what its laws may name. */
+export const subjects = {
+  pair: { conditions: ofPairs, valuesOf: valuesOfPair },
+  key: { conditions: ofKeys, valuesOf: valuesOfKey },
+} as const
+
+function valuesOfPair({ x }: Caller, it: string) {
   const [first, ...others] = x.addresses.slice(1).map(({ name }) => name)
   return {
     it,
@@ -160,6 +158,15 @@ function valuesFor({ x }: Caller, it: string): { readonly [name in KnownNames['p
     otherAddresses: others,
     probes: x.probes,
     contexts: contextsOf(x),
+  }
+}
+
+function valuesOfKey(caller: Caller, who: string, { publicKey }: Key) {
+  return {
+    ...valuesOfPair(caller, who),
+    ...othersOf(caller, who),
+    ways: publicKey === null ? [{ basic: who }, { hmac: who }] : [{ ecc: who }],
+    signer: { [publicKey === null ? 'hmac' : 'ecc']: who },
   }
 }
 

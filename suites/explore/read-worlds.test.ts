@@ -1,9 +1,143 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { readYaml } from '../engine/language/yaml-source.ts'
+import { isObject } from '../engine/json.ts'
+import { packageRoot } from '../engine/language/package-root.ts'
+import {
+  type Path,
+  type Problem,
+  readPackageYaml,
+  readYaml,
+  suggestion,
+  type YamlSource,
+} from '../engine/language/yaml-source.ts'
 import { shipped } from '../self/sources.ts'
-import { readWorlds, worldsIn } from './read-worlds.ts'
+import { keyOf } from './keyring.ts'
+import { subjects } from './laws.ts'
+import { readWorlds, type World, worldsIn } from './read-worlds.ts'
+import { foundIn, sizesOf } from './test-findings.ts'
+import { valuesOf } from './world-values.ts'
 
-const read = (...lines: string[]) => worldsIn([readYaml(lines.join('\n'), 'own.yaml')])
+type Law = ReturnType<typeof worldsIn>['laws'][number]
+
+// A name that stands for nothing would be sent as it is written.
+
+const ofWorlds: string[] = []
+const ofLaws = { pair: [] as string[], key: [] as string[] }
+await foundIn({}, async (caller) => {
+  const key = keyOf(caller.x, 'by-basic')
+  if (key === undefined) throw new Error('there is no such key')
+  ofWorlds.push(...valuesOf(caller, sizesOf(20_000)).map(([name]) => name))
+  ofLaws.pair.push(...Object.keys(subjects.pair.valuesOf(caller, 'by-basic')))
+  ofLaws.key.push(...Object.keys(subjects.key.valuesOf(caller, 'by-basic', key)))
+})
+const membersOf: { readonly [kind in keyof typeof subjects]: readonly string[] } = {
+  pair: ['accessToken', 'refreshToken'],
+  key: ['id', 'name', 'secret'],
+}
+
+/** What the explorer puts in when it sends a call. */
+const ofCalls = ['unique', 'digits', 'root', 'spare']
+/** What each step and each combination has. */
+const ofSteps = ['new', 'turn']
+const ofCombinations = ['own', 'ownDigits', 'made']
+
+/** What a world or a law may name beside what the explorer puts in. @param left the names by which worlds know what others left */
+function namesFor(one: World | Law, left: readonly string[]): string[] {
+  const each = Object.keys(one.each ?? {})
+  // What a step of a law keeps has no name.
+  if ('law' in one) return [...each, ...ofLaws[kindOf(one)], ...ofSteps]
+  return [...each, ...(one.takes ?? []), ...boundIn(one), ...ofWorlds, ...left, ...ofCombinations, ...ofSteps]
+}
+
+const kindOf = ({ where }: Law): keyof typeof subjects => (where.includes('key') ? 'key' : 'pair')
+
+function unknownName(value: unknown, known: readonly string[]): Problem | undefined {
+  for (const { name, member: _, braced, ...place } of namesIn(value)) {
+    const allowed = braced ? ofCalls : [...known, ...ofCalls]
+    if (allowed.includes(name)) continue
+    const hint = suggestion(
+      `$${name}`,
+      allowed.map((one) => `$${one}`),
+    )
+    return { ...place, message: `"$${name}" stands for nothing here${hint}` }
+  }
+  return undefined
+}
+
+/** Why a law would never be tried: its condition cannot hold, or its call cannot be made. */
+function deadLaw(one: World | Law): Problem | undefined {
+  if (!('law' in one)) return undefined
+  const kind = kindOf(one)
+  const at = one.where.findIndex((word) => !Object.hasOwn(subjects[kind].conditions, word))
+  if (at >= 0) return { path: ['where', at], message: `"${one.where[at]}" never holds for a ${kind}` }
+  for (const { name, member, braced: _, ...place } of namesIn(one)) {
+    if (name !== 'it' || member === undefined || membersOf[kind].includes(member)) continue
+    const hint = suggestion(member, membersOf[kind])
+    return { ...place, message: `a ${kind} has no "${member}"${hint}` }
+  }
+  return undefined
+}
+
+interface Found {
+  readonly name: string
+  /** As in `$it.id`. */
+  readonly member: string | undefined
+  /** Written as `${name}`, which only the explorer reads. */
+  readonly braced: boolean
+  readonly path: Path
+  readonly onKey: boolean
+}
+
+function namesIn(value: unknown, path: Path = [], onKey = false): Found[] {
+  if (typeof value === 'string')
+    return Array.from(value.matchAll(/\$(\{?)([A-Za-z]\w*)(?:\.(\w+))?/g), ([, brace, name = '', member]) => ({
+      name,
+      member,
+      braced: brace !== '',
+      path,
+      onKey,
+    }))
+  if (Array.isArray(value)) return value.flatMap((item, at) => namesIn(item, [...path, at]))
+  if (!isObject(value)) return []
+  return Object.entries(value).flatMap(([key, item]) => [
+    ...namesIn(key, [...path, key], true),
+    ...namesIn(item, [...path, key]),
+  ])
+}
+
+/** The names that steps keep, and those of repeated steps. */
+function boundIn(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(boundIn)
+  if (!isObject(value)) return []
+  const { keep, for: items, as = 'it', repeat, parallel, beside } = value
+  const isRepeated = [items, repeat, parallel, beside].some((one) => one !== undefined)
+  return [
+    ...Object.keys(isObject(keep) ? keep : {}),
+    ...(items === undefined ? [] : [String(as)]),
+    ...(isRepeated ? ['n'] : []),
+    ...Object.values(value).flatMap(boundIn),
+  ]
+}
+
+/** Throws at the first name in worlds and laws that stands for nothing, and at a law that would never be tried. */
+function readStrictly(sources: readonly YamlSource[]): ReturnType<typeof worldsIn> {
+  const read = worldsIn(sources)
+  const left = [...read.worlds.values()].flatMap(({ leaves }) => leaves ?? [])
+  for (const source of sources)
+    for (const [at, one] of (source.value as (World | Law | { part: string })[]).entries()) {
+      const problem = 'part' in one ? undefined : (unknownName(one, namesFor(one, left)) ?? deadLaw(one))
+      if (problem !== undefined) throw source.error({ ...problem, path: [at, ...problem.path] })
+    }
+  return read
+}
+
+test('each name in our worlds stands for something, and each law can be tried', () => {
+  const files = readdirSync(join(packageRoot, 'fixtures', 'worlds')).filter((file) => file.endsWith('.yaml'))
+  expect(readStrictly(files.map((file) => readPackageYaml(`fixtures/worlds/${file}`))).laws).not.toEqual([])
+})
+
+const read = (...lines: string[]) => readStrictly([readYaml(lines.join('\n'), 'own.yaml')])
 const world = (...lines: string[]) => read('- world: made up', ...lines.map((line) => `  ${line}`))
 const law = (...lines: string[]) => read('- law: made up', ...lines.map((line) => `  ${line}`))
 

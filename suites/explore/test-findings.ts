@@ -63,7 +63,7 @@ export async function toldOf(requirements: readonly Requirement[], ...asked: Par
 }
 
 /** Sizes of an exploration of the given number of calls. */
-const sizesOf = (calls: number): Sizes =>
+export const sizesOf = (calls: number): Sizes =>
   sizesFor({ maxCalls: calls, made: 0, callMs: 0, timeLeftMs: 600_000, waits: false })
 
 /** After this many calls a world ends, unless all is proved. */

@@ -6,7 +6,6 @@ import { publicKeyFromPem } from '../engine/signer/pem.ts'
 import type { Sizes } from './budget.ts'
 import type { Explorer } from './explorer.ts'
 import { apikeyScope, type Caller, isOwnKey, keyOf } from './keyring.ts'
-import type { KnownNames } from './read-worlds.ts'
 
 /** Values by name; a function stands for a list that changes. null: there is no such key. */
 export function valuesOf(
@@ -21,7 +20,7 @@ export function valuesOf(
   const beyond = life === null ? [] : [life - 5000, life + 2000, life + 60_000, life * 2, life * 10].map(Math.round)
   const solutions = x.solutionProbe === undefined || x.solutions.length < 2 ? [] : x.solutions
   const [solution] = solutions
-  const values: { readonly [name in KnownNames['worlds']]: unknown } = {
+  return Object.entries({
     secrets: secret,
     signers,
     narrow,
@@ -81,8 +80,7 @@ export function valuesOf(
     beyond: beyond.slice(1, 4),
     ...valuesOfTime(caller),
     ...endingsOf(caller),
-  }
-  return Object.entries(values)
+  })
 }
 
 const sessionsBefore = 14
