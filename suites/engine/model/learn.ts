@@ -361,7 +361,7 @@ function withSession(state: State, pair: Pair, isRefresh: boolean, when: Span): 
 /** refresh/revokes-access, refresh/revokes-refresh. Another spelling may or may not have been taken for this token. */
 function retired(state: State, old: Pair, exact: boolean): State {
   const index = state.refresh.get(old.refresh)
-  const before = ofLine(state, old.line, 'newest').filter(([other]) => other !== index)
+  const before = newestOfLine(state, old.line).filter(([other]) => other !== index)
   return {
     ...state,
     pairs: state.pairs.with([
@@ -372,11 +372,11 @@ function retired(state: State, old: Pair, exact: boolean): State {
   }
 }
 
-/** The pairs of a line with this status, and their index. */
-function ofLine(state: State, line: number, standing: Pair['standing']): [number, Pair][] {
+/** The newest pairs of a line, and their index. */
+function newestOfLine(state: State, line: number): [number, Pair][] {
   return (state.lines.get(line) ?? []).flatMap((index): [number, Pair][] => {
     const pair = state.pairs.get(index)
-    return pair?.standing === standing ? [[index, pair]] : []
+    return pair?.standing === 'newest' ? [[index, pair]] : []
   })
 }
 
@@ -500,7 +500,7 @@ export function doubtLine(state: State, line: number): State {
   return {
     ...state,
     pairs: state.pairs.with(
-      ofLine(state, line, 'newest').map(([index, pair]) => [index, { ...pair, standing: 'unknown' }]),
+      newestOfLine(state, line).map(([index, pair]) => [index, { ...pair, standing: 'unknown' }]),
     ),
   }
 }

@@ -142,9 +142,9 @@ const indexOf = (all: readonly Piece[], origin: Origin): number => all.findIndex
 /** The pieces without their last line end. */
 const unended = (all: readonly Piece[]): readonly Piece[] | null =>
   all.at(-1)?.origin === 'line-end' ? all.slice(0, -1) : null
-const before = (all: readonly Piece[], origin: Origin, extra: string): Piece[] | null => {
+const withLineBefore = (all: readonly Piece[], origin: Origin): Piece[] | null => {
   const at = indexOf(all, origin)
-  return at < 0 ? null : all.toSpliced(at, 0, piece('line-end', extra))
+  return at < 0 ? null : all.toSpliced(at, 0, piece('line-end', '\n'))
 }
 const without = (word: string, when: string, origin: Origin): Row =>
   pieces(word, when, (all) => {
@@ -445,9 +445,9 @@ export const mistakes: readonly KnownMistake[] = [
       ...all,
       piece('line-end', '\n\n'),
     ]),
-    pieces('with-blank-line', 'an empty line stands before the body, as in HTTP', (all) => before(all, 'body', '\n')),
+    pieces('with-blank-line', 'an empty line stands before the body, as in HTTP', (all) => withLineBefore(all, 'body')),
     pieces('with-line-feeds-before', 'the line feeds stand before method, URI and body', (all) =>
-      before(unended(all) ?? all, 'method', '\n'),
+      withLineBefore(unended(all) ?? all, 'method'),
     ),
     joined('without-newline-after-method', 'the line feed after the method is left out', 'method'),
     joined('without-newline-after-uri', 'the line feed after the URI is left out', 'uri'),
@@ -551,7 +551,7 @@ export const mistakes: readonly KnownMistake[] = [
       on('separator', word, `timestamp, nonce and request data are joined with ${name}`, () => mark),
     ),
     pieces('with-newline-before-method', 'a line feed follows the semicolon before the method', (all) =>
-      before(all, 'method', '\n'),
+      withLineBefore(all, 'method'),
     ),
   ]),
   ...about('timestamp', 'data', lab, [
