@@ -11,18 +11,19 @@ import { readDeviations } from '../engine/language/deviations.ts'
 import type { Corpus, SafetyClass } from '../engine/language/fixture-types.ts'
 import { lintContext } from '../engine/language/lint.ts'
 import { systemRandom } from '../engine/signer/random.ts'
-import { isLoopback, type TargetSettings } from '../engine/target.ts'
+import type { TargetSettings } from '../engine/target.ts'
 import { type Exploration, type ExploreOptions, explore, openExploration } from '../explore/explore.ts'
 import { drawAhead } from '../explore/matrix.ts'
 import { openTarget } from '../explore/open.ts'
 import { readWorlds } from '../explore/read-worlds.ts'
 import { solutionKeys } from '../explore/step.ts'
-import { isShownAgain, type Plan } from '../report/report.ts'
+import { isShownAgain } from '../report/report.ts'
 import { lastingTarget, type ServerOptions } from '../targets/bundled.ts'
 import { openCorpus } from './corpus-cache.ts'
 import { type Ending, endedInstance } from './ending.ts'
 import { workAtTarget } from './keys.ts'
 import type { TargetOptions } from './options.ts'
+import { modelCallMs, mostNewKeys } from './plan.ts'
 import { runAll, runPreflight } from './run.ts'
 
 type Effort = Omit<ExploreOptions, 'instance' | 'loopback' | 'created'>
@@ -68,8 +69,6 @@ export async function exploreUrl(target: TargetOptions, effort: Effort) {
 
 /** A fixed seed: two runs of one release make the same calls. `explore` uses other seeds. */
 export const seedOfRelease = 20_260_101
-/** About how long a call of the model takes, from which a plan computes the model's time: as if one followed another, although some are made at once. In ms. */
-const modelCallMs = (url: string): number => (isLoopback(url) ? 2 : 110)
 /** Without `--timeout`, the model stops before it has made all of its calls only if they take twice the announced time, those that repeat findings included. */
 const timesAnnounced = 2
 /**
@@ -80,16 +79,6 @@ const overtime = { share: 1 / 8, leastMs: 8000, mostMs: 30_000 }
 const walks = 20
 /** The part of the time that `--timeout` leaves; the rest is for the cases that fill the places for keys. */
 const timeShare = 0.5
-
-/** How many keys the model may create. */
-const mostNewKeys = 4
-
-/** What a plan tells of the model. */
-export const plannedModel = (calls: number, { url, allow }: TargetOptions): NonNullable<Plan['model']> => ({
-  calls,
-  seconds: Math.ceil((calls * modelCallMs(url)) / 1000),
-  keys: allow.includes('keys') ? mostNewKeys : 0,
-})
 
 /** The cases make hundreds of wrong tries, most of them on the root key. */
 const triesOfCases = 100

@@ -13,12 +13,10 @@ import type { CaseOutcome, StopReason } from '../engine/judge/problem.ts'
 import type { Corpus } from '../engine/language/fixture-types.ts'
 import { systemRandom } from '../engine/signer/random.ts'
 import type { Exploration } from '../explore/explore.ts'
-import { withoutReason } from '../explore/findings.ts'
-import { listeningFindings } from '../explore/listen.ts'
 import type { RequirementSet } from '../report/build.ts'
 import { buildReport, updatedKnown } from '../report/build.ts'
 import { stopText } from '../report/problem-text.ts'
-import type { KnownEntry, Meta, Report } from '../report/report.ts'
+import type { Finding, KnownEntry, Meta, Report } from '../report/report.ts'
 import { safetyClasses } from './capabilities.ts'
 import { cleanUpLimitMs, openEndings } from './ending.ts'
 import { asEntries, workAtTarget } from './keys.ts'
@@ -59,6 +57,8 @@ interface CasesResult {
 interface SuiteResult extends CasesResult {
   /** What the model found after the cases; null if it made no calls. */
   exploration: Exploration | null
+  /** What the model found, by calls of its own or by listening to the cases. */
+  findings: Omit<Finding, 'known'>[]
   /** Lines about created keys that are still on the target, and creations whose answer was lost. */
   left: string[]
 }
@@ -94,7 +94,7 @@ export async function runSuite(suite: SuiteRun): Promise<SuiteResult> {
   try {
     if (target !== null) return await runAgainstUrl(suite, target, request, endings)
     const workers = startWorkers(suite, request, endings)
-    return { ...(await runInWorkers(suite, request, endings, workers)), exploration: null, left: [] }
+    return { ...(await runInWorkers(suite, request, endings, workers)), exploration: null, findings: [], left: [] }
   } finally {
     endings.stop()
   }
@@ -149,7 +149,10 @@ async function runAgainstUrl(
       endings,
     )
   }).finally(() => workers?.leave())
-  return { ...result, left }
+  const { withoutReason } = await import('../explore/findings.ts')
+  const { listeningFindings } = await import('../explore/listen.ts')
+  const explored = (result.exploration?.findings ?? []).map(withoutReason)
+  return { ...result, left, findings: [...explored, ...listeningFindings(result.outcomes, explored)] }
 }
 
 /** @throws SuiteError (`unreachable`) where the run was ended; it also replaces the error of a call that was ended with it */
@@ -175,7 +178,7 @@ async function runWithModel(
   suite: SuiteRun,
   { calls, only, options, request, listener, workers }: WithModel,
   endings: Endings,
-): Promise<Omit<SuiteResult, 'left'>> {
+): Promise<Omit<SuiteResult, 'left' | 'findings'>> {
   const { keptTestKeys = [], earlierKeys = [] } = request
   const entries: CreatedKeysEntry[] = [...earlierKeys]
   // This thread waits for the cases, so it has time to load and prepare the model.
@@ -590,7 +593,6 @@ export function reportRun(run: FinishedRun): { report: Report; updated: KnownEnt
 
 function reportWith(run: FinishedRun, known: readonly KnownEntry[], ownExitCode: number | null): Report {
   const { options, corpus, planned, result } = run
-  const explored = (result.exploration?.findings ?? []).map(withoutReason)
   return buildReport({
     meta: metaOf(run),
     outcomes: [
@@ -598,7 +600,7 @@ function reportWith(run: FinishedRun, known: readonly KnownEntry[], ownExitCode:
       ...planned.skipped.map(({ item, reason }) => skipItem(item, { kind: 'left-out', reason })),
     ],
     corpus,
-    findings: [...explored, ...listeningFindings(result.outcomes, explored)],
+    findings: result.findings,
     explored: result.exploration?.explored ?? null,
     known,
     set: run.set,
