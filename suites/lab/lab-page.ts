@@ -5,9 +5,7 @@ import { packageRoot } from '../engine/language/package-root.ts'
 import { buildPage, builtPage, pageStyle, withData } from '../page/build-page.ts'
 
 /** The whole page as text. */
-export function labPage(): Promise<string> {
-  return builtPage('suites/lab/lab-page.html', buildLab)
-}
+export const labPage = (): Promise<string> => builtPage('suites/lab/lab-page.html', buildLab)
 
 /** The lab page with the vectors in it. Its script is bundled from this folder and the very modules of `diagnose`. */
 export async function buildLab(): Promise<string> {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type SuiteError, usageError } from '../engine/errors.ts'
 import type { Corpus } from '../engine/language/fixture-types.ts'
 import { packageRoot } from '../engine/language/package-root.ts'
-import { demand, problemWith } from '../engine/language/schemas.ts'
+import { demand, problemWith, readFitting } from '../engine/language/schemas.ts'
 import { readYaml, suggestion, type YamlSource } from '../engine/language/yaml-source.ts'
 import type { RequirementSet } from '../report/build.ts'
 import { everyAnswer } from '../report/build.ts'
@@ -53,9 +53,7 @@ export function requirementSets(): string[] {
 export function readRequirementSet(version: string): RequirementSet | null {
   if (version === everyCase) return null
   const file = `spec/sets/${version}.yaml`
-  const source = readYaml(readFileSync(join(packageRoot, file), 'utf8'), file)
-  demand(source, 'requirement-set')
-  return source.value as RequirementSet
+  return readFitting(readFileSync(join(packageRoot, file), 'utf8'), file, 'requirement-set')
 }
 
 // The baseline.
