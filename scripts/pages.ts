@@ -13,9 +13,8 @@ import { dirname, join } from 'node:path'
 import { stringify } from 'yaml'
 import { loadCorpus } from '../suites/engine/language/corpus.ts'
 import { packageRoot } from '../suites/engine/language/package-root.ts'
-import { freezeSet } from '../suites/report/build.ts'
 import { countAll, numbersTable } from '../suites/self/numbers.ts'
-import { drawImports, readImports, writeBlock } from '../suites/self/sources.ts'
+import { drawImports, freezeSet, readImports, writeBlock } from '../suites/self/sources.ts'
 import { readArguments, wrongArgument } from './arguments.ts'
 
 const { values, positionals } = readArguments({

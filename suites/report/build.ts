@@ -839,20 +839,3 @@ function judgeBySet(outcome: CaseOutcome, ids: readonly string[], levels: Readon
     problem: problem && { ...problem, requirements: problem.requirements.filter((id) => ids.includes(id)) },
   }
 }
-
-/** The set of all requirements and cases of a corpus. Pure. */
-export function freezeSet(version: string, corpus: Corpus): RequirementSet {
-  const cases = [
-    ...allItems(corpus).map((item) => ({ key: item.key, proves: provesOf(item) })),
-    ...envelopeCases([]).map(({ key, proves }) => ({ key, proves })),
-  ]
-  return {
-    version,
-    requirements: corpus.requirements.map(({ id, level }) => ({
-      id,
-      level,
-      cases: cases.filter(({ proves }) => proves.includes(id)).map(({ key }) => key),
-    })),
-    observing: cases.filter(({ proves }) => proves.length === 0).map(({ key }) => key),
-  }
-}

@@ -77,9 +77,12 @@ export function findUpwardArrows(arrows: readonly Arrow[]): Arrow[] {
 /** Text between `<!-- name:begin -->` and `<!-- name:end -->`, which a script writes and a test compares. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { allItems, provesOf } from '../engine/conversation/cases.ts'
 import { parseQuestions, parseRequirements, parseTestKeys, resultSchemas } from '../engine/language/corpus.ts'
+import type { Corpus } from '../engine/language/fixture-types.ts'
 import { lintContext } from '../engine/language/lint.ts'
 import { packageRoot } from '../engine/language/package-root.ts'
+import { envelopeCases, type RequirementSet } from '../report/build.ts'
 
 /** Returns the text between the markers without the blank lines around it, or undefined if a marker is missing. */
 export function blockIn(text: string, name: string): string | undefined {
@@ -118,4 +121,19 @@ export function shippedContext(): ReturnType<typeof lintContext> {
     testKeys: parseTestKeys(shipped('fixtures/test-keys.yaml'), 'fixtures/test-keys.yaml'),
     schemas: resultSchemas(packageRoot),
   })
+}
+
+/** The requirement set of all requirements and cases of a corpus. */
+export function freezeSet(version: string, corpus: Corpus): RequirementSet {
+  const items = allItems(corpus).map((item) => ({ key: item.key, proves: provesOf(item) }))
+  const cases = [...items, ...envelopeCases([])]
+  return {
+    version,
+    requirements: corpus.requirements.map(({ id, level }) => ({
+      id,
+      level,
+      cases: cases.filter(({ proves }) => proves.includes(id)).map(({ key }) => key),
+    })),
+    observing: cases.filter(({ proves }) => proves.length === 0).map(({ key }) => key),
+  }
 }
