@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { CaseOutcome } from '../engine/judge/problem.ts'
-import { parseScenario } from '../engine/language/corpus.ts'
+import { readScenario } from '../engine/language/corpus.ts'
 import { problemText } from '../report/problem-text.ts'
 import { lastingServer, partUnlessProof } from '../self/proof-form.ts'
 import { serverNamed } from '../self/server-named.ts'
@@ -11,10 +11,10 @@ import { runAll } from './run.ts'
 const corpus = await openCorpus()
 
 const made = (name: string, steps: string) =>
-  parseScenario(
+  readScenario(
     `scenario: made up\nproves: [tokens/authorize]\nneeds: [sessions]\n${steps}`,
     `fixtures/scenarios/made/${name}.yaml`,
-  )
+  ).scenario
 
 /** Runs one case against a server that all cases share, whose clock the waits move. */
 async function ask(steps: string, server: ServerOptions = {}): Promise<CaseOutcome> {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { allItems, type claimsOf, type Item, noClaims } from '../engine/conversation/cases.ts'
-import { parseScenario } from '../engine/language/corpus.ts'
+import { readScenario } from '../engine/language/corpus.ts'
 import type { TestKey } from '../engine/language/fixture-types.ts'
 import { type Answering, accepting, capabilities, madeUpTarget, noCorpus, runOf } from '../self/made-up-target.ts'
 import { createRunner, nextToStart } from './schedule.ts'
@@ -157,10 +157,10 @@ test('while grants queue only cases without tokens start', () => {
 
 /** A scenario of the id a/NAME. */
 const scenario = (name: string, more: string, ...steps: string[]) =>
-  parseScenario(
+  readScenario(
     `scenario: ${name}\n${more}steps:\n${steps.map((step) => `  - ${step}\n`).join('')}`,
     `fixtures/scenarios/a/${name}.yaml`,
-  )
+  ).scenario
 const root: TestKey = { name: 'root', key: 'given', scope: [], proves: [] }
 
 /** A runner of these scenarios against a server that answers so. */

@@ -6,7 +6,7 @@ import { bodyForms } from '../engine/conversation/call.ts'
 import { allItems, provesOf } from '../engine/conversation/cases.ts'
 import { SuiteError } from '../engine/errors.ts'
 import type { CaseOutcome } from '../engine/judge/problem.ts'
-import { lintErrors, parseScenario, readScenario, resultSchemas } from '../engine/language/corpus.ts'
+import { lintErrors, readScenario, resultSchemas } from '../engine/language/corpus.ts'
 import { basicWords, problemsOfAlter, readDeviations } from '../engine/language/deviations.ts'
 import type { CallStep, Corpus } from '../engine/language/fixture-types.ts'
 import { lintScenario } from '../engine/language/lint.ts'
@@ -170,7 +170,7 @@ function run(kind: 'valid-pass' | 'valid-fail', name: string): Promise<CaseOutco
     requirements: [...context.requirements.values()],
     questions: [...context.questions.values()],
     testKeys: [...context.testKeys.values()],
-    scenarios: [parseScenario(text, file)],
+    scenarios: [readScenario(text, file).scenario],
     schemas: resultSchemas(packageRoot),
   }
   const items = allItems(corpus).filter(({ kind: what }) => what === 'case')
@@ -252,7 +252,7 @@ test('every word that fixtures/README.md lists is one', () => {
 
 test('the example in fixtures/README.md is a right scenario', () => {
   const example = /```yaml\n([\s\S]*?)```/.exec(readme)?.[1] ?? ''
-  const scenario = parseScenario(example, 'fixtures/scenarios/signatures/hmac-refused.yaml')
+  const scenario = readScenario(example, 'fixtures/scenarios/signatures/hmac-refused.yaml').scenario
   expect(lintScenario(scenario, shippedContext())).toEqual([])
 })
 

@@ -4,7 +4,7 @@ import { type Run, startRun } from '../engine/conversation/conversation.ts'
 import { runCase } from '../engine/conversation/run-case.ts'
 import { noFacts } from '../engine/conversation/target-facts.ts'
 import type { CaseOutcome } from '../engine/judge/problem.ts'
-import { parseScenario } from '../engine/language/corpus.ts'
+import { readScenario } from '../engine/language/corpus.ts'
 import { seededRandom } from '../engine/signer/random.ts'
 import {
   bareSettings,
@@ -134,7 +134,7 @@ export const accepting = () => ({ result: {} })
 
 /** @param steps the steps of a scenario, in YAML; `before`: what stands before them */
 export function ask(run: Run, steps: string, before = 'proves: [made/up]\n'): Promise<CaseOutcome> {
-  const scenario = parseScenario(`scenario: made up\n${before}steps:\n${steps}`, 'fixtures/scenarios/a/b.yaml')
+  const scenario = readScenario(`scenario: made up\n${before}steps:\n${steps}`, 'fixtures/scenarios/a/b.yaml').scenario
   const [testCase] = scenario.cases
   if (testCase === undefined) throw new Error('no case')
   return runCase(run, scenario, testCase)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { openCorpus } from '../../run/corpus-cache.ts'
-import { parseScenario } from '../language/corpus.ts'
+import { readScenario } from '../language/corpus.ts'
 import { seededRandom } from '../signer/random.ts'
 import {
   allItems,
@@ -105,7 +105,7 @@ describe('claims', async () => {
 
   function claims(needs: string, ...steps: string[]): Claims {
     const text = `scenario: made up\n${needs === '' ? '' : `needs: [${needs}]\n`}steps:\n${steps.map((step) => `  - ${step}\n`).join('')}`
-    const scenario = parseScenario(text, 'fixtures/scenarios/made-up/one.yaml')
+    const scenario = readScenario(text, 'fixtures/scenarios/made-up/one.yaml').scenario
     const testCase = { name: null, slug: null, values: {} }
     return claimsOf({ scenario, testCase })
   }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Change } from '../signer/changed-call.ts'
-import { parseQuestions, parseRequirements, parseScenario } from './corpus.ts'
+import { parseQuestions, parseRequirements, readScenario } from './corpus.ts'
 import { alterOf, changesOf, partNamed, problemsOfAlter, readDeviations } from './deviations.ts'
 import type { Auth, CallStep, Expect, Step, Tally } from './fixture-types.ts'
 import { packageRoot } from './package-root.ts'
@@ -23,13 +23,13 @@ steps:
     expect: refused
 `
 
-const scenario = (yaml: string) => parseScenario(yaml, 'fixtures/scenarios/a/b.yaml')
+const scenario = (yaml: string) => readScenario(yaml, 'fixtures/scenarios/a/b.yaml').scenario
 
 test('a scenario becomes data, with the place of each step', () => {
   const file = 'fixtures/scenarios/signatures/hmac-refused.yaml'
   const name = 'Another secret, quite another'
   const call = { call: 'solution/listSolutions' }
-  expect(parseScenario(text, file)).toEqual({
+  expect(readScenario(text, file).scenario).toEqual({
     id: 'signatures/hmac-refused',
     file,
     title: 'A wrongly signed call is refused',
@@ -73,7 +73,9 @@ steps:
 })
 
 test('a file name that is no id is an error', () => {
-  expect(() => parseScenario(text, 'fixtures/scenarios/Signatures/HMAC.yaml')).toThrow(/"Signatures\/HMAC" is no id/)
+  expect(() => readScenario(text, 'fixtures/scenarios/Signatures/HMAC.yaml').scenario).toThrow(
+    /"Signatures\/HMAC" is no id/,
+  )
 })
 
 test('slugs are lower-case words joined by hyphens', () => {
