@@ -141,18 +141,11 @@ function usageSentence(error: Pick<CommanderError, 'code' | 'message'>): string 
     .replace('Unknown option', 'Unknown flag')
     .replace(/\. Expected (\d+) arguments? but got (\d+)$/, ': expected $1, got $2')
   if (sentence === 'Unknown flag "--secret"') return `${sentence}: ${whereSecretsGo}`
-  return meant === undefined ? sentence : `${sentence}, did you mean ${quoted(meant)}?`
+  return meant === undefined ? sentence : `${sentence}, did you mean "${meant.replaceAll(', ', '" or "')}"?`
 }
 
 const whereSecretsGo =
   'give the secret in a variable or in a file, as "--help" says, because every process list shows flags'
-
-function quoted(words: string): string {
-  return words
-    .split(', ')
-    .map((word) => `"${word}"`)
-    .join(' or ')
-}
 
 function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)

@@ -155,17 +155,15 @@ export function openSession({ terms, keys, requirements, onJudged, most = {}, ..
       const count = merged.reduce((sum, [, one]) => sum + one.calls, 0)
       const isSummary = mine.some(({ observed }) => observed.isSummary === true)
       const seen = new Map(mine.map(({ observed }) => [observed.number, observed]))
-      // What a check looked at names other calls, which nobody needs.
-      const plain = ({ findings, ...result }: CheckResult) => ({
-        ...result,
-        findings: findings.map((one) => ({
+      const checks = judgeJournals(journals, []).flatMap(({ verdict, findings, ...result }) => {
+        if (verdict === 'not-exercised' || (isSummary && !ofSummaries.test(result.id))) return []
+        // What a check looked at names other calls, which nobody needs.
+        const ofCalls = findings.map((one) => ({
           ...one,
           exchanges: one.exchanges.flatMap(({ number }) => seen.get(number) ?? []),
-        })),
+        }))
+        return [{ ...result, verdict, findings: ofCalls }]
       })
-      const checks = judgeJournals(journals, [])
-        .filter(({ id }) => !isSummary || ofSummaries.test(id))
-        .flatMap((one) => (one.verdict === 'not-exercised' ? [] : [{ ...plain(one), verdict: one.verdict }]))
       return { key, address, calls: count, checks }
     })
   }

@@ -130,7 +130,8 @@ function conclude(talk: Conversation, spec: CallSpec, sent: Called['sent'], answ
   if (requestedLifeMs === undefined) return called
   // The latest expiry that the requested lifetime allows.
   sent.expiry = time.answeredAtMs + requestedLifeMs
-  const witnesses = tokenClockWitnesses(facts, requestedLifeMs)
+  // The sightings of other lifetimes can confirm an expiry of this one.
+  const witnesses = facts.tokenClock.filter((one) => Math.abs(one.requestedMs - requestedLifeMs) >= leastDifferenceMs)
   if (answer.outcome === 'accepted')
     sightTokenClock(facts, requestedLifeMs, membersOf(answer.result).accessTokenExpiry, time)
   return { ...called, time: { ...time, witnesses }, requestedLifeMs }
@@ -558,14 +559,6 @@ function sightTokenClock(facts: TargetFacts, requestedMs: number, expiry: unknow
 
 /** Lifetimes that differ by less cannot confirm each other, because expiries may be rounded. */
 const leastDifferenceMs = 2 * roundingMs
-
-/** The sightings of other lifetimes, which can confirm an expiry of this lifetime. */
-function tokenClockWitnesses(
-  { tokenClock }: TargetFacts,
-  requestedMs: number,
-): NonNullable<CallTime['witnesses']>[number][] {
-  return tokenClock.filter((sighting) => Math.abs(sighting.requestedMs - requestedMs) >= leastDifferenceMs)
-}
 
 /** How often such a call is repeated. */
 const unavailableTries = 6
