@@ -1,7 +1,8 @@
 /** The thread of a vitest worker that was started before vitest was loaded (threads.ts): it loads what the cases need meanwhile. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { init, runBaseTests, setupEnvironment } from 'vitest/worker'
-import './run.ts'
+import { bundledCases } from './bundled-cases.ts'
+import type { WorkerRequest } from './worker.ts'
 
 init({
   post: (message) => parentPort?.postMessage(message),
@@ -13,6 +14,10 @@ init({
   setup: setupEnvironment,
 })
 
-// A thread whose run takes other cases than these loads them later.
+// What goes wrong is reported when vitest asks for the cases.
+parentPort?.on('message', ({ request }: { request?: WorkerRequest }) => {
+  if (request !== undefined) bundledCases(request).catch(() => {})
+})
+
 if (workerData === 'bundled') await Promise.all([import('../targets/bundled.ts'), import('../targets/in-memory.ts')])
 else await Promise.all([import('../explore/listen.ts'), import('../targets/url.ts')])

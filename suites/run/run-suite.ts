@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
-import { createVitest, type Reporter, ThreadsPoolWorker, type Vitest } from 'vitest/node'
+import type { Reporter, Vitest } from 'vitest/node'
 import { fillsPlaces, hasRace, type Item, skipItem } from '../engine/conversation/cases.ts'
 import { type CreatedKeysEntry, openCreatedKeys, type RunListener } from '../engine/conversation/conversation.ts'
 import { offsetMs, type TargetFacts } from '../engine/conversation/target-facts.ts'
@@ -112,8 +112,8 @@ async function runAgainstUrl(
   request: WorkerRequest,
   endings: Endings,
 ): Promise<SuiteResult> {
-  // A run of the bundled server does not need it in this thread.
-  const { runPreflight, stillValidKeys } = await import('./run.ts')
+  // Loaded first, so that nothing else is done while the preflight measures how near the target is.
+  const [{ runPreflight, stillValidKeys }] = await Promise.all([import('./run.ts'), import('vitest/node')])
   const { wait, timeout, explore } = suite.options
   let workers = null as Workers | null
   const start = (): Workers => {
@@ -329,9 +329,8 @@ async function runInWorkers(
 ): Promise<CasesResult> {
   const collected = collectOutcomes(listener)
   const whole = async (): Promise<boolean> => {
-    const prepare = (facts = request.facts): void => workers.prepare({ ...request, ...defined({ facts }) }, collected)
-    const taking = workers.needHelp ? takeCases(request, ending, collected, prepare) : prepare()
-    await Promise.all([workers.ended, taking])
+    workers.prepare(request, collected)
+    await Promise.all([workers.ended, workers.needHelp ? takeCases(request, ending, collected) : undefined])
     return false
   }
   /** A worker has had its time to end, or the user presses Ctrl-C again. */
@@ -377,13 +376,17 @@ function startWorkers(
   const workers = Math.max(1, threads - 1)
   const folder = makeSuiteFolder(workers)
   const errors: string[] = []
+  let note = (error: string): void => void errors.push(error)
   // Where the outcomes go is known when the run is prepared.
   const reporter: Reporter = {
-    onTestModuleEnd: (module) => void errors.push(...module.errors().map(({ message }) => message)),
+    onTestModuleEnd(module) {
+      for (const { message } of module.errors()) note(message)
+    },
   }
   let hear: RunListener = () => {}
   let isPrepared = false
   const side = openMainSide(request.channel, ending, (event) => hear(event))
+  if (request.url === null) early.begin(request, workers, (error) => note(error.message))
   const ended = runVitest(request, reporter, { folder, workers, early }, ending)
   const close = (): void => {
     side.close()
@@ -407,6 +410,7 @@ function startWorkers(
     prepare({ items, facts, keyRecord, keptTestKeys, earlierKeys }: WorkerRequest, collected: Collected): void {
       isPrepared = true
       collected.defects.push(...errors)
+      note = (error) => void collected.defects.push(error)
       Object.assign(reporter, collected.reporter)
       hear = collected.listener
       side.prepare({ items, ...defined({ facts, keyRecord, keptTestKeys, earlierKeys }) })
@@ -415,17 +419,8 @@ function startWorkers(
   }
 }
 
-/**
- * Runs in this thread cases that no worker has taken. What goes wrong is a defect, as in a worker.
- *
- * @param prepare called with what the preflight found, which the workers need not make again
- */
-async function takeCases(
-  request: WorkerRequest,
-  ending: Endings['cases'],
-  collected: Collected,
-  prepare: (facts?: TargetFacts) => void,
-): Promise<void> {
+/** Runs in this thread cases that no worker has taken. What goes wrong is a defect, as in a worker. */
+async function takeCases(request: WorkerRequest, ending: Endings['cases'], collected: Collected): Promise<void> {
   const { openRequested } = await import('./run.ts')
   const listener: RunListener = (event) => {
     if (event.kind === 'case-ended') collected.listener(event)
@@ -434,7 +429,6 @@ async function takeCases(
     collected.defects.push(error.message)
     return null
   })
-  prepare(run?.facts)
   if (run === null || request.taken === undefined) return
   const taken = new Int32Array(request.taken)
   try {
@@ -522,6 +516,7 @@ async function startVitest(
   reporter: Reporter,
   { folder, workers, early }: { folder: string; workers: number; early: SuiteRun['threads'] },
 ): Promise<Vitest> {
+  const { createVitest, ThreadsPoolWorker } = await import('vitest/node')
   return keepSignals(() =>
     createVitest(
       'test',

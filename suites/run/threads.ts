@@ -6,6 +6,7 @@ import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import type { PoolWorker } from 'vitest/node'
 import type { RunOptions } from './options.ts'
+import type { WorkerRequest } from './worker.ts'
 
 /** More threads would mostly load the suite. */
 const mostThreads = 4
@@ -21,6 +22,10 @@ export function startThreads({ target, plan, only, failed }: Pick<RunOptions, 't
   return {
     /** How many threads a run may use, this one included. */
     most,
+    /** Lets as many threads as vitest will take begin with cases of the bundled server. @param onLost called if one of them fails before it is taken */
+    begin: (request: WorkerRequest, workers: number, onLost: (error: Error) => void): void => {
+      for (const one of early.filter(({ isFree }) => isFree()).slice(0, workers)) one.begin(request, onLost)
+    },
     /** A thread that nobody has taken, as vitest wants it; undefined if there is none. */
     take: (): PoolWorker | undefined => early.find((one) => one.isFree())?.take(),
     /** Ends those that nobody has taken. */
@@ -42,6 +47,10 @@ function startThread(what: 'bundled' | 'url') {
   thread.unref()
   return {
     isFree: (): boolean => isFree,
+    begin(request: WorkerRequest, onLost: (error: Error) => void): void {
+      thread.on('error', onLost)
+      thread.postMessage({ request })
+    },
     take(): PoolWorker {
       isFree = false
       thread.ref()
