@@ -6,10 +6,10 @@ import { bodyForms } from '../engine/conversation/call.ts'
 import { allItems, provesOf } from '../engine/conversation/cases.ts'
 import { SuiteError } from '../engine/errors.ts'
 import type { CaseOutcome } from '../engine/judge/problem.ts'
-import { lintErrors, readScenario, resultSchemas } from '../engine/language/corpus.ts'
+import { lintErrors, loadRegisters, readScenario } from '../engine/language/corpus.ts'
 import { basicWords, problemsOfAlter, readDeviations } from '../engine/language/deviations.ts'
 import type { CallStep, Corpus } from '../engine/language/fixture-types.ts'
-import { lintScenario } from '../engine/language/lint.ts'
+import { lintContext, lintScenario } from '../engine/language/lint.ts'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { problemWith, readSchema } from '../engine/language/schemas.ts'
 import { wraps } from '../engine/signer/changed-call.ts'
@@ -19,11 +19,12 @@ import { problemText } from '../report/problem-text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
 import { bundledTarget } from '../targets/bundled.ts'
-import { shipped, shippedContext } from './sources.ts'
+import { shipped } from './sources.ts'
 import { mistakeGroups, mistakesByWord, otherBodyForms, wordExamples, wordsOf, wordsPage } from './word-examples.ts'
 
 const folder = join(packageRoot, 'suites', 'self', 'fixtures')
-const context = shippedContext()
+const registers = loadRegisters(packageRoot)
+const context = lintContext(registers)
 
 function errorsOf(text: string, file: string): SuiteError[] {
   try {
@@ -166,13 +167,7 @@ function run(kind: 'valid-pass' | 'valid-fail', name: string): Promise<CaseOutco
   const file = `suites/self/fixtures/${kind}/${name}`
   const text = shipped(file)
   expect(errorsOf(text, file)).toEqual([])
-  const corpus: Corpus = {
-    requirements: [...context.requirements.values()],
-    questions: [...context.questions.values()],
-    testKeys: [...context.testKeys.values()],
-    scenarios: [readScenario(text, file).scenario],
-    schemas: resultSchemas(packageRoot),
-  }
+  const corpus: Corpus = { ...registers, scenarios: [readScenario(text, file).scenario] }
   const items = allItems(corpus).filter(({ kind: what }) => what === 'case')
   return runAll({ target: obedientTarget(), corpus, items })
 }
@@ -253,7 +248,7 @@ test('every word that fixtures/README.md lists is one', () => {
 test('the example in fixtures/README.md is a right scenario', () => {
   const example = /```yaml\n([\s\S]*?)```/.exec(readme)?.[1] ?? ''
   const scenario = readScenario(example, 'fixtures/scenarios/signatures/hmac-refused.yaml').scenario
-  expect(lintScenario(scenario, shippedContext())).toEqual([])
+  expect(lintScenario(scenario, context)).toEqual([])
 })
 
 test('the steps that fixtures/README.md shows are right', () => {

@@ -78,9 +78,7 @@ export function findUpwardArrows(arrows: readonly Arrow[]): Arrow[] {
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { allItems, provesOf } from '../engine/conversation/cases.ts'
-import { parseQuestions, parseRequirements, parseTestKeys, resultSchemas } from '../engine/language/corpus.ts'
 import type { Corpus } from '../engine/language/fixture-types.ts'
-import { lintContext } from '../engine/language/lint.ts'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { envelopeCases, type RequirementSet } from '../report/build.ts'
 
@@ -111,16 +109,6 @@ function placeOf(text: string, name: string): [from: number, to: number, begin: 
 /** A file of the package as text. */
 export function shipped(file: string): string {
   return readFileSync(join(packageRoot, file), 'utf8')
-}
-
-/** The corpus without its scenarios: everything that scenarios may refer to. */
-export function shippedContext(): ReturnType<typeof lintContext> {
-  return lintContext({
-    requirements: parseRequirements(shipped('spec/requirements.yaml'), 'spec/requirements.yaml'),
-    questions: parseQuestions(shipped('spec/open-questions.yaml'), 'spec/open-questions.yaml'),
-    testKeys: parseTestKeys(shipped('fixtures/test-keys.yaml'), 'fixtures/test-keys.yaml'),
-    schemas: resultSchemas(packageRoot),
-  })
 }
 
 /** The requirement set of all requirements and cases of a corpus. */

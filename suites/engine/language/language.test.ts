@@ -2,11 +2,12 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Change } from '../signer/changed-call.ts'
-import { parseQuestions, parseRequirements, readScenario } from './corpus.ts'
+import { parseRequirements, readScenario } from './corpus.ts'
 import { alterOf, changesOf, partNamed, problemsOfAlter, readDeviations } from './deviations.ts'
 import type { Auth, CallStep, Expect, Step, Tally } from './fixture-types.ts'
 import { packageRoot } from './package-root.ts'
 import { judgementOf, referencesIn, resolve, UnresolvedReference, valueAt, withCase } from './resolve.ts'
+import { readFitting } from './schemas.ts'
 import { didYouMean, readPackageYaml, readYaml, suggestion } from './yaml-source.ts'
 
 const text = `scenario: A wrongly signed call is refused
@@ -92,7 +93,7 @@ test('registers are strict', () => {
     'r.yaml:1:21: unknown value "may"; expected a level: must or implied',
   )
   const question = '- { id: a/b, part: "1", question: What, readings: [x], reference: y }'
-  expect(() => parseQuestions(question, 'q.yaml')).toThrow('q.yaml:1:35: "What" is not a question')
+  expect(() => readFitting(question, 'q.yaml', 'open-questions')).toThrow('q.yaml:1:35: "What" is not a question')
 })
 
 test('references are found with their place', () => {
