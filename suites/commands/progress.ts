@@ -195,20 +195,26 @@ const longestGapMs = 1000
 const mostWaited = 0.5
 
 function newSpeed() {
-  const samples: [ms: number, done: number][] = []
+  const samples: { nowMs: number; done: number; waitedMs: number }[] = []
+  /** Between the first of them and the last. */
+  let waitedMs = 0
   return {
     /** @param done in all so far */
     note(nowMs: number, done: number): void {
-      samples.push([nowMs, done])
+      const gapMs = nowMs - (samples.at(-1)?.nowMs ?? nowMs)
+      const waited = gapMs > longestGapMs ? gapMs : 0
+      samples.push({ nowMs, done, waitedMs: waited })
+      waitedMs += waited
       // The last one before the window is kept: the work began then.
-      while ((samples[1]?.[0] ?? nowMs) <= nowMs - latelyMs) samples.shift()
+      while ((samples[1]?.nowMs ?? nowMs) <= nowMs - latelyMs) {
+        samples.shift()
+        waitedMs -= samples[0]?.waitedMs ?? 0
+      }
     },
     /** How long one took lately; undefined while too little time was measured, or most of it was spent on waiting. In ms. */
     eachMs(): number | undefined {
-      const [firstMs = 0, before = 0] = samples[0] ?? []
-      const [lastMs = 0, done = 0] = samples.at(-1) ?? []
-      const gapsMs = samples.map(([ms], at) => ms - (samples[at - 1]?.[0] ?? ms))
-      const waitedMs = gapsMs.filter((ms) => ms > longestGapMs).reduce((sum, ms) => sum + ms, 0)
+      const { nowMs: firstMs, done: before } = samples[0] ?? { nowMs: 0, done: 0 }
+      const { nowMs: lastMs, done } = samples.at(-1) ?? { nowMs: 0, done: 0 }
       if (waitedMs > mostWaited * (lastMs - firstMs)) return undefined
       return lastMs - firstMs < leastMs || done === before ? undefined : (lastMs - firstMs) / (done - before)
     },
