@@ -7,6 +7,7 @@ import {
   answersTo,
   claimsOf,
   type Item,
+  limitOf,
   provesOf,
   selectItems,
 } from '../engine/conversation/cases.ts'
@@ -250,7 +251,7 @@ const earlierKeysThere = (count: number): string =>
 const usualWaitMs = 3000
 
 function waitMsOf(item: Item): number {
-  if (claimsOf(item).fills === 'sessions') return 0
+  if (limitOf(item.scenario) === 'sessions') return 0
   const ofSteps = [...item.scenario.given, ...item.scenario.steps].map((step) => {
     if (!('wait' in step)) return 0
     return typeof step.wait === 'string' ? (parseDuration(step.wait) ?? usualWaitMs) : usualWaitMs
@@ -307,7 +308,7 @@ function fewestRefused(tally: Tally = {}, made: number): number {
 }
 
 const fills = (items: readonly Item[], what: 'keys' | 'sessions'): boolean =>
-  items.some((item) => claimsOf(item).fills === what)
+  items.some(({ scenario }) => limitOf(scenario) === what)
 
 /** Why cases are left out, the most common reason first. */
 function reasons(items: readonly Item[], cannot: (item: Item) => Gap | undefined): Plan['cannot'] {

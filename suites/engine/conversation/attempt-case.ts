@@ -227,9 +227,14 @@ function builtInNames(talk: Conversation, trying: Trying): Names {
   const created = () => [...new Map(createdKeys.keys.map((key) => [key.id, key])).values()]
   // Two cases that run at the same time must not use one name for two sessions.
   const unique = shortName(`${run.unique}-${talk.next('try')}`, uniqueLength)
+  let lifeMs: number | undefined
   const names: Names = {
     case: testCase.values,
-    life: suitableLifeMs(talk, number, claimsOf(trying).grants),
+    /** The same at each use. Few cases use it. */
+    get life() {
+      lifeMs ??= suitableLifeMs(talk, number, claimsOf(trying).grants)
+      return lifeMs
+    },
     apikey: scopeNames.apikey ?? facts.apikey,
     solutions,
     // The scope that each probe needs in addition to that of its area.

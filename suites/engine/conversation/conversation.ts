@@ -363,8 +363,8 @@ export function limitFor(instance: Instance, facts: TargetFacts) {
  * reached through a port of the loopback counts as distant.
  */
 function callsAtOnce({ baseUrl, clock, settings }: Instance, { roundTripMs }: TargetFacts): number | null {
-  const isNear = isLoopback(baseUrl) && roundTripMs < nearMs
-  return settings.concurrency ?? (clock.controlled || isNear ? 1 : null)
+  const isInTurn = clock.controlled || (roundTripMs < nearMs && isLoopback(baseUrl))
+  return settings.concurrency ?? (isInTurn ? 1 : null)
 }
 
 const secretHeader = /auth|key|token|secret|cookie|password/i

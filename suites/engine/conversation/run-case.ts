@@ -52,7 +52,7 @@ export async function runCase(run: Run, scenario: Scenario, testCase: Case): Pro
       calls: 0,
       skipsSessionWaits: number === 1 && maySkipSessionWaits(shared, scenario),
       caseKey: caseKey(scenario, testCase),
-      isUrgent: isWaitedFor(claimsOf({ scenario, testCase })),
+      isUrgent: run.target.lasting && isWaitedFor(claimsOf({ scenario, testCase })),
     }
     try {
       const outcome = await tryCase(talk, scenario, testCase, number)
