@@ -177,6 +177,8 @@ export interface Signed {
   /** The whole MAC; only with HMAC. */
   readonly mac?: Uint8Array
   readonly macFirst20?: Uint8Array
+  /** What the signature encodes. */
+  readonly signatureBytes: Uint8Array
   readonly signature: string
   /** The value of the Authorization header. */
   readonly header: string
@@ -191,7 +193,8 @@ export function signDraft(draft: Draft): Signed {
   if (known !== undefined) return known
   const dataToSign = joinPieces(draft.pieces)
   const whole = wholeSignature(draft, dataToSign)
-  const signature = draft.encode(draft.cut(whole))
+  const signatureBytes = draft.cut(whole)
+  const signature = draft.encode(signatureBytes)
   const { keyId, version: sentVersion, timestamp, nonce } = draft.sent
   const fields = draft.fields([keyId, sentVersion, timestamp, nonce, signature])
   const signed = {
@@ -199,6 +202,7 @@ export function signDraft(draft: Draft): Signed {
     requestData: requestDataOf(draft.pieces),
     dataToSign,
     ...(draft.algorithm.kind === 'mac' ? { mac: whole, macFirst20: rightMac.cut(whole) } : {}),
+    signatureBytes,
     signature,
     header: writeHeader(draft.scheme, fields, draft.gap),
   }
