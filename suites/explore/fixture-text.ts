@@ -55,7 +55,7 @@ import {
   token,
   waitMs,
   wayOf,
-  withOtherSessionsTogether,
+  withSessionsTogether,
 } from './step.ts'
 import { connectionsIn, cutLetters } from './words.ts'
 
@@ -185,7 +185,7 @@ function preparations(input: FixtureInput): Line[] {
     refused: { expect: 'refused', 'if-accepted': 'the finding rests on the refusal of this call' },
     broken: {},
   }
-  return withOtherSessionsTogether(input)
+  return withSessionsTogether(input, 'put in')
     .slice(0, -1)
     .map(({ steps: [step, ...others], outcome }): Line => {
       const more = isCall(step) ? expectOf[outcome] : {}

@@ -309,8 +309,14 @@ interface Group {
   readonly outcome: Outcome
 }
 
-/** Groups of grants that make sessions of one key. The last step, which shows the finding, stays alone. */
-export function withSessionsTogether(shown: Shown): Group[] {
+/**
+ * Groups of grants that make sessions of one key. The last step, which shows the finding, stays alone.
+ *
+ * @param which `put in`: only sessions that were put in, whose names say nothing: the language of fixtures repeats a call
+ */
+export function withSessionsTogether(shown: Shown, which: 'all' | 'put in'): Group[] {
+  if (which === 'put in')
+    return grouped(shown, (step) => (isOtherSession(step) ? sessionGrantOf(step) : listingOf(step)))
   const atOnce = new Set(shown.steps.flatMap((step) => (isBurst(step) ? madeBy(step) : [])))
   const kindOf = (step: CallStep): string | undefined =>
     sessionGrantOf(step) ?? listingOf(isPlainUse(step, atOnce) ? { ...step, auth: 'none' } : step)
@@ -326,10 +332,6 @@ export function areSessionsOfOneKind(calls: readonly CallStep[]): boolean {
   const kinds = new Set(calls.map((call) => sessionGrantOf(inDocumentOrder(call))))
   return kinds.size === 1 && !kinds.has(undefined)
 }
-
-/** Groups of grants of sessions that were put in, whose names say nothing: the language of fixtures repeats a call. */
-export const withOtherSessionsTogether = (shown: Shown): Group[] =>
-  grouped(shown, (step) => (isOtherSession(step) ? sessionGrantOf(step) : listingOf(step)))
 
 /** @param kindOf steps of one kind may be put together; undefined: not with others */
 function grouped({ steps, outcomes }: Shown, kindOf: (step: CallStep) => string | undefined): Group[] {

@@ -204,7 +204,7 @@ export function stepLines(shown: Shown & { sharesConnection: boolean }, told: To
   const explained = new Set<string>()
   const connectionOf = shown.sharesConnection ? connectionsIn(steps) : () => undefined
   const isAboutAddresses = steps.some((step) => /"ipAddr:|"from":/.test(JSON.stringify(step)))
-  const groups = withSessionsTogether({ steps, outcomes })
+  const groups = withSessionsTogether({ steps, outcomes }, 'all')
   return groups.map(({ steps: [step, ...more], outcome: seenOutcome }, index) => {
     const outcome = index === groups.length - 1 ? told.outcome : seenOutcome
     const keys = told.explain(namesIn(step)).filter((text) => !explained.has(text))

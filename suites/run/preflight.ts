@@ -7,7 +7,6 @@ import {
   noteSilence,
   offsetMs,
   patienceForRefusalMs,
-  repeatNothing,
   type TargetFacts,
 } from '../engine/conversation/target-facts.ts'
 import { SuiteError } from '../engine/errors.ts'
@@ -111,7 +110,7 @@ async function firstCall(talk: Conversation, patientMs: number): Promise<Called>
     const { status } = answer
     if (status !== null && !isUnavailable(status)) return first
     // This call was repeated, and the others need not be.
-    if (status !== null) repeatNothing(talk.facts)
+    if (status !== null) noteRepeated(talk.facts, 'never')
     const isOver = clock.now() >= untilMs || talk.run.stopping.reason !== null
     if (status !== null && isOver) return first
     const isThere = status === null ? (one: Answer) => one.status !== null : isReached

@@ -194,14 +194,9 @@ export function isWorthRepeating(
   return unavailableInVain < mostInARow && isUnavailable(status) && (status === 503 || !changes)
 }
 
-/** Repeats no call from now on, unless a repetition helps. */
-export function repeatNothing(seen: Availability): void {
-  seen.unavailableInVain = mostInARow
-}
-
-/** Remembers whether repeating a call helped. */
-export function noteRepeated(seen: Availability, helped: boolean): void {
-  seen.unavailableInVain = helped ? 0 : seen.unavailableInVain + 1
+/** Remembers whether repeating a call helped. @param helped `never`: no call is repeated from now on, unless a repetition helps */
+export function noteRepeated(seen: Availability, helped: boolean | 'never'): void {
+  seen.unavailableInVain = helped === 'never' ? mostInARow : helped ? 0 : seen.unavailableInVain + 1
 }
 
 /** Whether calls whose answer was lost are worth a repetition: not where this is how the target answers. */
