@@ -23,7 +23,7 @@ import { openCorpus } from './corpus-cache.ts'
 import { type Ending, endedInstance } from './ending.ts'
 import { workAtTarget } from './keys.ts'
 import type { TargetOptions } from './options.ts'
-import { modelCallMs, mostNewKeys } from './plan.ts'
+import { modelCosts } from './plan.ts'
 import { runAll, runPreflight } from './run.ts'
 
 type Effort = Omit<ExploreOptions, 'instance' | 'loopback' | 'created'>
@@ -114,7 +114,7 @@ export function afterCases({ allow, entries, testKeys, hasPlaces, ...after }: Af
     created,
     triesBefore: triesOfCases,
     hasSurplusSessions: after.hasSurplusSessions ?? false,
-    newKeys: Math.max(0, Math.min(mostNewKeys, keyLimit - created - sparePlaces)),
+    newKeys: Math.max(0, Math.min(modelCosts.newKeys, keyLimit - created - sparePlaces)),
     fillsKeys: false,
     // A target that accepted a wrong creation in a case would accept those of the model, too. They would fill the places that the race for keys needs.
     triesCreations: !isLax,
@@ -139,7 +139,7 @@ function narrowKeys(keys: readonly CreatedKey[]): CreatedKey[] {
 
 /** How long the model may go on, and how long beyond that for what it repeats. @param leftMs what the run has left; undefined: no limit */
 export function timeOfModel(calls: number, url: string, leftMs = Number.POSITIVE_INFINITY) {
-  const mostMs = Math.min(timesAnnounced * calls * modelCallMs(url), timeShare * leftMs)
+  const mostMs = Math.min(timesAnnounced * calls * modelCosts.callMs(url), timeShare * leftMs)
   const keptMs = Math.min(overtime.share * mostMs, overtime.mostMs)
   return { seconds: (mostMs - keptMs) / 1000, overtimeMs: Math.max(keptMs, overtime.leastMs) }
 }

@@ -85,17 +85,19 @@ export function planRun(options: RunOptions, corpus: Corpus, again: readonly str
   }
 }
 
-/** About how long a call of the model takes, from which a plan computes the model's time: as if one followed another, although some are made at once. In ms. */
-export const modelCallMs = (url: string): number => (isLoopback(url) ? 2 : 110)
-
-/** How many keys the model may create. */
-export const mostNewKeys = 4
+/** What the model costs a target. */
+export const modelCosts = {
+  /** About how long a call takes, as if one followed another, although some are made at once. In ms. */
+  callMs: (url: string): number => (isLoopback(url) ? 2 : 110),
+  /** How many keys it may create. */
+  newKeys: 4,
+}
 
 /** What a plan tells of the model. */
 const plannedModel = (calls: number, { url, allow }: TargetOptions): NonNullable<Plan['model']> => ({
   calls,
-  seconds: Math.ceil((calls * modelCallMs(url)) / 1000),
-  keys: allow.includes('keys') ? mostNewKeys : 0,
+  seconds: Math.ceil((calls * modelCosts.callMs(url)) / 1000),
+  keys: allow.includes('keys') ? modelCosts.newKeys : 0,
 })
 
 /** Placeholders for the ids that every bundled server generates. */

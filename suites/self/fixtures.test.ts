@@ -6,7 +6,7 @@ import { bodyForms } from '../engine/conversation/call.ts'
 import { allItems, provesOf } from '../engine/conversation/cases.ts'
 import { SuiteError } from '../engine/errors.ts'
 import type { CaseOutcome } from '../engine/judge/problem.ts'
-import { lintErrors, loadRegisters, readScenario } from '../engine/language/corpus.ts'
+import { lintErrors, readScenario } from '../engine/language/corpus.ts'
 import { basicWords, problemsOfAlter, readDeviations } from '../engine/language/deviations.ts'
 import type { CallStep, Corpus } from '../engine/language/fixture-types.ts'
 import { lintContext, lintScenario } from '../engine/language/lint.ts'
@@ -23,7 +23,7 @@ import { shipped } from './sources.ts'
 import { mistakeGroups, mistakesByWord, otherBodyForms, wordExamples, wordsOf, wordsPage } from './word-examples.ts'
 
 const folder = join(packageRoot, 'suites', 'self', 'fixtures')
-const registers = loadRegisters(packageRoot)
+const registers = await openCorpus()
 const context = lintContext(registers)
 
 function errorsOf(text: string, file: string): SuiteError[] {

@@ -13,15 +13,7 @@ import { createRedactor } from '../redact.ts'
 import { seededRandom } from '../signer/random.ts'
 import { bareSettings, type Instance, type TargetSettings, type WireAnswer, type WireRequest } from '../target.ts'
 import type { CallSpec } from './call.ts'
-import {
-  type Conversation,
-  createGrantLanes,
-  type Lane,
-  limitFor,
-  openConversation,
-  openCreatedKeys,
-  openLine,
-} from './conversation.ts'
+import { type Conversation, type Lane, limitFor, openConversation, openCreatedKeys, openLine } from './conversation.ts'
 import { cutAnswer, showExchange } from './exchange.ts'
 import { deliver, laneOf, makeCall, makeCalls } from './send.ts'
 import {
@@ -575,9 +567,11 @@ describe('grant lanes', () => {
     ...more,
   })
 
+  const openLanes = async () => (await openConversation(runOf(madeUpTarget({ answer: accepting })))).grants
+
   /** Whether a grant of the second lane waits while one of the first is under way. */
-  function isKeptApart(one: Lane, other: Lane): boolean {
-    const queue = createGrantLanes()
+  async function isKeptApart(one: Lane, other: Lane): Promise<boolean> {
+    const queue = await openLanes()
     for (const lane of [one, other]) void queue.run(lane, () => new Promise(() => {}))
     return queue.waiting === 1
   }
@@ -597,15 +591,15 @@ describe('grant lanes', () => {
     expect(laneOf(specs, noFacts())).toEqual(lane)
   })
 
-  test('grants of different keys are kept apart until each key is known to have sessions of its own', () => {
+  test('grants of different keys are kept apart until each key is known to have sessions of its own', async () => {
     const [one, other] = ['a', 'b'].map((apiKeyId) => [grant({ apiKeyId, scope: ['session:one'] })])
-    const areKeptApart = (facts: TargetFacts): boolean =>
+    const areKeptApart = (facts: TargetFacts): Promise<boolean> =>
       isKeptApart(laneOf(one ?? [], facts) as Lane, laneOf(other ?? [], facts) as Lane)
-    expect(areKeptApart(noFacts())).toBe(true)
-    expect(areKeptApart({ ...noFacts(), sessionsPerKey: false })).toBe(true)
-    expect(areKeptApart({ ...noFacts(), sessionsPerKey: true })).toBe(false)
+    expect(await areKeptApart(noFacts())).toBe(true)
+    expect(await areKeptApart({ ...noFacts(), sessionsPerKey: false })).toBe(true)
+    expect(await areKeptApart({ ...noFacts(), sessionsPerKey: true })).toBe(false)
     const refresh = laneOf([grant({ grantType: 'refresh_token' })], noFacts()) as Lane
-    expect(isKeptApart(refresh, laneOf([grant({ scope: ['solution'] })], noFacts()) as Lane)).toBe(true)
+    expect(await isKeptApart(refresh, laneOf([grant({ scope: ['solution'] })], noFacts()) as Lane)).toBe(true)
   })
 
   test('a grant that takes no place among the sessions is free', () => {
@@ -639,12 +633,12 @@ describe('grant lanes', () => {
     [lanes.freeRefresh, lanes.session, false],
     [lanes.race, lanes.freeRefresh, true],
     [lanes.race, lanes.ofRoot, true],
-  ])('%j and %j: kept apart %s', (one, other, areKeptApart) => {
-    expect([isKeptApart(one, other), isKeptApart(other, one)]).toEqual([areKeptApart, areKeptApart])
+  ])('%j and %j: kept apart %s', async (one, other, areKeptApart) => {
+    expect([await isKeptApart(one, other), await isKeptApart(other, one)]).toEqual([areKeptApart, areKeptApart])
   })
 
   test('grants of one user run one after another, in order, while those of another user run', async () => {
-    const queue = createGrantLanes()
+    const queue = await openLanes()
     const events: string[] = []
     const made: Promise<void>[] = []
     const ends = new Map<string, () => void>()
@@ -679,7 +673,7 @@ describe('grant lanes', () => {
   })
 
   test('an urgent grant goes before the others that wait, and tells nobody if it need not wait', async () => {
-    const queue = createGrantLanes()
+    const queue = await openLanes()
     const begun: string[] = []
     let told = 0
     queue.onWait(() => {

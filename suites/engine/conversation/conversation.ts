@@ -723,7 +723,7 @@ function lanesConflict(one: Lane, other: Lane): boolean {
 
 const isOfAnybody = ({ user, free }: Extract<Lane, { kind: 'grant' }>): boolean => user === undefined && !free
 
-export function createGrantLanes() {
+function createGrantLanes() {
   const gate = createGate<Lane>((lane, before) => before.some((other) => lanesConflict(lane, other)))
   let listener = (): void => {}
   return {

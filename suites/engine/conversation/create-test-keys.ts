@@ -30,10 +30,10 @@ const createApiKey = 'manager/createApiKey'
  * Makes sure that the talk has these test keys, created in any way that works, and that the target knows them; returns why one of them
  * cannot be created.
  */
-export async function ensureTestKeys(talk: Conversation, names: Iterable<string>): Promise<ProblemFacts | undefined> {
+export async function ensureTestKeys(talk: Conversation, names: Iterable<string>): Promise<Missing | undefined> {
   for (const name of names) {
     const problem = talk.testKeys.has(name) ? undefined : await createInAnyWay(talk, name)
-    if (problem !== undefined) return problem
+    if (problem !== undefined) return blocked(problem)
     await talk.testKeys.get(name)?.known
   }
   return undefined
@@ -51,8 +51,19 @@ export function fewPlacesForKeys({ run, createdKeys: { keys } }: Conversation): 
   }
 }
 
+/** Why a case with a test key is not judged. */
+interface Missing {
+  verdict: 'blocked' | 'not-testable'
+  problem: ProblemFacts
+}
+
+const blocked = (problem: ProblemFacts): Missing => ({
+  verdict: hasNoPlace(problem) ? 'not-testable' : 'blocked',
+  problem,
+})
+
 /** Too few places for a test key, or every creation on a target with existing keys was refused: its ten places may be taken, or the given key may not create keys. */
-export function hasNoPlace(problem: ProblemFacts): boolean {
+function hasNoPlace(problem: ProblemFacts): boolean {
   if (problem.kind === 'few-places-for-keys') return true
   if (problem.kind !== 'test-key-missing' || problem.fresh) return false
   return (
@@ -263,14 +274,7 @@ export async function createTestKey(
 const noJunk = { junkTaken: [] }
 
 /** What the creation showed, or why nothing could be judged. */
-type Evidence =
-  | { attempt: Attempt; hint?: Hint | undefined }
-  | { verdict: 'blocked' | 'not-testable'; problem: ProblemFacts }
-
-const blocked = (problem: ProblemFacts): Evidence => ({
-  verdict: hasNoPlace(problem) ? 'not-testable' : 'blocked',
-  problem,
-})
+type Evidence = { attempt: Attempt; hint?: Hint | undefined } | Missing
 
 async function tryCreation(talk: Conversation, testKey: TestKey): Promise<Evidence> {
   const { run, facts, testKeys } = talk
@@ -285,8 +289,10 @@ async function tryCreation(talk: Conversation, testKey: TestKey): Promise<Eviden
   if (way === 'token' && facts.tokenWord !== undefined)
     return blocked({ kind: 'no-token-word', because: facts.tokenWord })
   if (by === testKey.name) return blocked({ kind: 'root-has-public-key' })
-  const missing = (await ensureTestKeys(talk, [by])) ?? (run.target.fresh ? undefined : fewPlacesForKeys(talk))
-  if (missing !== undefined) return blocked(missing)
+  const missing = await ensureTestKeys(talk, [by])
+  if (missing !== undefined) return missing
+  const full = run.target.fresh ? undefined : fewPlacesForKeys(talk)
+  if (full !== undefined) return blocked(full)
   const first = await createKeyOf(talk, testKey, way, by)
   // A target may lose an answer once.
   const isLost = run.target.lasting && first.called !== undefined && isAway(first.called.answer)
@@ -327,7 +333,7 @@ async function whyRefused(
     return { attempt, hint: await run.diagnose?.signature(talk, auth) }
   }
   const missing = await ensureTestKeys(talk, [testKey.name])
-  if (missing !== undefined && !run.target.fresh) return blocked(missing)
+  if (missing !== undefined && !run.target.fresh) return missing
   // Where no way creates a key, the ten places may have been taken before: the same command run twice must not accuse a right server.
   const isPerhapsFull = missing !== undefined && run.target.lasting
   const provesNothing = isPerhapsFull || refused.answer.outcome === 'throttled'

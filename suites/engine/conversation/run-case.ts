@@ -26,7 +26,7 @@ import {
   type Run,
   standInOf,
 } from './conversation.ts'
-import { ensureTestKeys, hasNoPlace } from './create-test-keys.ts'
+import { ensureTestKeys } from './create-test-keys.ts'
 import { recordCase } from './outcome.ts'
 import { isAway, keyCalledWith, listSolutions, makeCall, noticeGone, serverNow } from './send.ts'
 import { mayBeLost, noteLost, requestsSession } from './target-facts.ts'
@@ -95,8 +95,7 @@ async function tryCase(
   if (obstacle !== undefined) return unjudged(scenario, testCase, 'blocked', obstacle)
   const testKeys = testKeysOfCase(talk, scenario, testCase)
   const missing = await ensureTestKeys(talk, testKeys)
-  if (missing !== undefined)
-    return unjudged(scenario, testCase, hasNoPlace(missing) ? 'not-testable' : 'blocked', missing)
+  if (missing !== undefined) return unjudged(scenario, testCase, missing.verdict, missing.problem)
   const jumpsBefore = facts.clockJumps
   const perhapsCounted = createdKeys.perhapsCounted + createdKeys.unanswered.length
   const attempt = await attemptCase(talk, { scenario, testCase, testKeys, number })
