@@ -217,7 +217,7 @@ function judgeNotCalled(
 /** The requirement that access tokens authorize calls: a token breaks it that no header can carry. */
 export const tokensWork = 'tokens/authorize'
 
-/** The built-in names of a case (fixtures/README.md); `beyond`, `holder`, `created` and `listing` are read when they are used. */
+/** The built-in names of a case (fixtures/README.md); those with a getter are made when they are used. */
 function builtInNames(talk: Conversation, trying: Trying): Names {
   const { testCase, testKeys, number } = trying
   const { run, facts, createdKeys, instance } = talk
@@ -226,14 +226,15 @@ function builtInNames(talk: Conversation, trying: Trying): Names {
   // A server may give one id twice: that is one key.
   const created = () => [...new Map(createdKeys.keys.map((key) => [key.id, key])).values()]
   // Two cases that run at the same time must not use one name for two sessions.
-  const unique = shortName(`${run.unique}-${talk.next('try')}`, uniqueLength)
-  let lifeMs: number | undefined
+  const unique = once(() => shortName(`${run.unique}-${talk.next('try')}`, uniqueLength))
+  const life = once(() => suitableLifeMs(talk, number, claimsOf(trying).grants))
+  const tiny = once(() => Array.from({ length: 3 }, () => letters[run.random.below(letters.length)]).join(''))
+  const pairs = once(() => keyPairs(talk, unique()))
+  // Most cases use few of them.
   const names: Names = {
     case: testCase.values,
-    /** The same at each use. Few cases use it. */
     get life() {
-      lifeMs ??= suitableLifeMs(talk, number, claimsOf(trying).grants)
-      return lifeMs
+      return life()
     },
     apikey: scopeNames.apikey ?? facts.apikey,
     solutions,
@@ -241,11 +242,19 @@ function builtInNames(talk: Conversation, trying: Trying): Names {
     probes: Object.fromEntries(Object.entries(probes).map(([area, { scope = [] }]) => [area, { scope }])),
     client: { address: facts.clientAddress },
     second: { address: facts.secondAddress },
-    elsewhere: addressesElsewhere(facts.clientAddress, facts.secondAddress),
-    // Short, and unlikely to occur twice.
-    tiny: Array.from({ length: 3 }, () => letters[run.random.below(letters.length)]).join(''),
-    unique,
-    keypairs: keyPairs(talk, unique),
+    get elsewhere() {
+      return addressesElsewhere(facts.clientAddress, facts.secondAddress)
+    },
+    /** Short, and unlikely to occur twice. */
+    get tiny() {
+      return tiny()
+    },
+    get unique() {
+      return unique()
+    },
+    get keypairs() {
+      return pairs()
+    },
     /** The key that requests the scope of one solution: one that was created with it, otherwise root. */
     get holder() {
       const holder = [...talk.testKeys].find(([, { scope }]) => scope?.includes(`solution:${solutions[0]}`))
@@ -268,6 +277,15 @@ function builtInNames(talk: Conversation, trying: Trying): Names {
   }
   for (const member of testKeys) names[member] = withPublicKey(credentialFor(talk, actor(talk, member)))
   return names
+}
+
+/** Makes a value at its first use, and returns the same one at each. */
+function once<T>(make: () => T): () => T {
+  let made: { value: T } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
 }
 
 /** Key pairs of this try alone, as `$keypairs.a.publicKey`; each is made when it is used. */
