@@ -1,9 +1,11 @@
 import { createPublicKey } from 'node:crypto'
 import { usageError } from '../engine/errors.ts'
 import { suggestion } from '../engine/language/yaml-source.ts'
+import { lines, printable } from '../engine/printable.ts'
 import { readText } from '../run/files.ts'
 import * as flag from '../run/flags.ts'
 import { type ServerOptions, serve } from '../targets/bundled.ts'
+import { writeError } from './console.ts'
 
 const serveFlags = {
   port: flag.preset('--port <port>', 'port to listen on; 0: any free port', '0', flag.number.port),
@@ -67,7 +69,7 @@ export const command: flag.Command<typeof serveFlags> = {
 async function forgetEarlier({ url, rootKey }: Parameters<NonNullable<ServeOptions['onStart']>>[0]): Promise<void> {
   // Loaded late: most people who start a server never run against it.
   const { forgetKeys } = await import('../run/keys.ts')
-  forgetKeys(url, rootKey.id, process.env)
+  writeError(lines(forgetKeys(url, rootKey.id, process.env).map((one) => printable(one))))
 }
 
 /** The rules of mutants, and the switches that they need. @throws SuiteError (`usage`) for an unknown mutant, or two that break the same rule */

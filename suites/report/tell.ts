@@ -87,7 +87,8 @@ export function tellRun(
   const isCut = meta.stopped !== null && report.summary.notRun > 0
   const again: Block = { kind: 'command', label: 'Again', command: meta.again }
   const blocks = {
-    again: isCut ? [again] : [],
+    // The command selects no cases, so after a selection it would make other calls.
+    again: isCut && (report.plan?.notSelected ?? 0) === 0 ? [again] : [],
     stale: staleBlock(stale.map(({ words }) => words)),
     observed: observationBlock(report, observations),
     open: openBlocks(report),
@@ -115,7 +116,8 @@ export function tellRun(
       ...newer.map(({ told }) => told),
       knownBlock(cases),
       blocks.stale,
-      ...(isCut ? [] : [...blocks.open, blocks.observed]),
+      ...(isCut ? [] : blocks.open),
+      ...(isCut && !observations ? [] : [blocks.observed]),
       blocks.left,
       ...blocks.again,
       { kind: 'lines', lines: report.explored === null ? [] : exploredLines(report.explored) },
@@ -638,6 +640,5 @@ function modelLine({ calls, seconds, keys }: NonNullable<Plan['model']>): string
 /** One digit: the machine and the server decide the rest. */
 function duration(seconds: number): string {
   if (seconds === 0) return ''
-  const [length, unit] = seconds >= 120 ? [seconds / 60, 'min'] : [seconds, 's']
-  return ` in about ${Number(length.toPrecision(1))} ${unit}`
+  return seconds >= 120 ? ` in about ${Math.ceil(seconds / 60)} min` : ` in about ${Number(seconds.toPrecision(1))} s`
 }

@@ -450,11 +450,19 @@ const temporaryFolder = (): string => join(tmpdir(), `svc-conformance-${userInfo
 /** Every folder in which a run may have left something. */
 export const stateFolders = (env: Environment): string[] => [stateFolder(env), temporaryFolder()]
 
-/** Forgets the keys on a server of the loopback that has begun anew, unless a run uses their record. */
-export function forgetKeys(url: string, rootId: string, env: Environment): void {
-  const urls = [url, url.replace('//127.0.0.1:', '//localhost:')]
-  const files = stateFolders(env).flatMap((folder) => urls.map((one) => recordIn(folder, one, rootId)))
-  for (const file of files) if (existsSync(file) && holderOf(lockFile(file)) === null) rmSync(file, { force: true })
+/** Forgets the keys on a server that has begun anew, unless a run uses their record. @returns lines about what it forgot, or could not */
+export function forgetKeys(url: string, rootId: string, env: Environment): string[] {
+  return stateFolders(env).flatMap((folder) => {
+    const file = recordIn(folder, url, rootId)
+    try {
+      const record = readKeyRecord(file)
+      if (record === null || record.holder !== null) return []
+      rmSync(file)
+      return `Forgot ${counted(record.keys.length, 'API key')} that runs recorded for ${url}: this server begins without them`
+    } catch (error) {
+      return `Cannot forget the keys that runs recorded for ${url} ("${file}"): ${(error as Error).message}`
+    }
+  })
 }
 
 /** Creates the folder if needed, and checks that no other user created it, because that user could read the keys. */

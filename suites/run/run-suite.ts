@@ -347,13 +347,16 @@ async function runInWorkers(
       outcomes: [...outcomes.values(), ...notReached(missing, stopped)],
       facts: request.facts ?? null,
       stopped,
-      defects: stopped === null ? defects : [],
+      defects: stopped === null ? [...defects, ...(missing.length > 0 ? whyLost(workers.lost) : [])] : [],
       isStuck,
     }
   } finally {
     workers.close()
   }
 }
+
+const whyLost = (known: readonly string[]): readonly string[] =>
+  known.length > 0 ? known : ['a thread ended before its cases did']
 
 type Workers = ReturnType<typeof startWorkers>
 
@@ -376,17 +379,15 @@ function startWorkers(
   const workers = Math.max(1, threads - 1)
   const folder = makeSuiteFolder(workers)
   const errors: string[] = []
-  let note = (error: string): void => void errors.push(error)
   // Where the outcomes go is known when the run is prepared.
   const reporter: Reporter = {
-    onTestModuleEnd(module) {
-      for (const { message } of module.errors()) note(message)
-    },
+    onTestModuleEnd: (module) => void errors.push(...module.errors().map(({ message }) => message)),
   }
   let hear: RunListener = () => {}
   let isPrepared = false
   const side = openMainSide(request.channel, ending, (event) => hear(event))
-  if (request.url === null) early.begin(request, workers, (error) => note(error.message))
+  const lost: string[] = []
+  if (request.url === null) early.begin(request, workers, (error) => lost.push(error.message))
   const ended = runVitest(request, reporter, { folder, workers, early }, ending)
   const close = (): void => {
     side.close()
@@ -398,6 +399,8 @@ function startWorkers(
   return {
     ended,
     needHelp: threads > workers,
+    /** Why threads ended before vitest took them. Those that had begun with no case are missed by nobody. */
+    lost,
     /** Ends workers that were never prepared: no case is left for them, or the target cannot be used. */
     async leave(): Promise<void> {
       if (isPrepared) return
@@ -410,7 +413,6 @@ function startWorkers(
     prepare({ items, facts, keyRecord, keptTestKeys, earlierKeys }: WorkerRequest, collected: Collected): void {
       isPrepared = true
       collected.defects.push(...errors)
-      note = (error) => void collected.defects.push(error)
       Object.assign(reporter, collected.reporter)
       hear = collected.listener
       side.prepare({ items, ...defined({ facts, keyRecord, keptTestKeys, earlierKeys }) })

@@ -38,26 +38,40 @@ export function startThreads({ target, plan, only, failed }: Pick<RunOptions, 't
 function startThread(what: 'bundled' | 'url') {
   const thread = new Worker(new URL('../run/early-thread.js', import.meta.url), { workerData: what })
   let isFree = true
-  const lose = (): void => {
+  let hasFailed = false
+  let onLost = (_error: Error): void => {}
+  thread.on('error', (error) => {
+    hasFailed = true
+    if (isFree) onLost(error)
     isFree = false
-  }
-  thread.on('error', lose)
-  thread.on('exit', lose)
+  })
+  thread.on('exit', (code) => {
+    if (isFree) onLost(new Error(`a thread ended with exit code ${code}`))
+    isFree = false
+  })
   // A run that ends before it needs the thread does not wait for it.
   thread.unref()
   return {
     isFree: (): boolean => isFree,
-    begin(request: WorkerRequest, onLost: (error: Error) => void): void {
-      thread.on('error', onLost)
+    begin(request: WorkerRequest, lost: (error: Error) => void): void {
+      onLost = lost
       thread.postMessage({ request })
     },
     take(): PoolWorker {
       isFree = false
       thread.ref()
+      const listeners = new Map<unknown, (value: unknown) => void>()
       return {
         name: 'early',
-        on: (event, hear) => void thread.on(event, hear),
-        off: (event, hear) => void thread.off(event, hear),
+        on(event, hear) {
+          // After an error vitest no longer listens to errors, and would make one of the end of the thread.
+          const listener = (value: unknown): void => {
+            if (event !== 'exit' || !hasFailed) hear(value)
+          }
+          listeners.set(hear, listener)
+          thread.on(event, listener)
+        },
+        off: (event, hear) => void thread.off(event, listeners.get(hear) ?? hear),
         send: (message) => thread.postMessage(message),
         deserialize: (data) => data,
         start: async () => {},
@@ -65,7 +79,9 @@ function startThread(what: 'bundled' | 'url') {
       }
     },
     close: (): void => {
-      if (isFree) void thread.terminate()
+      if (!isFree) return
+      isFree = false
+      void thread.terminate()
     },
   }
 }

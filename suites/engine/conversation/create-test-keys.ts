@@ -40,8 +40,9 @@ export async function ensureTestKeys(talk: Conversation, names: Iterable<string>
 }
 
 /** Why no further key may be created on a target that no run may fill: too few of the ten places are free. */
-export function fewPlacesForKeys({ run, createdKeys: { keys } }: Conversation): ProblemFacts | undefined {
-  const places = keyLimit - keys.length
+export function fewPlacesForKeys({ run, createdKeys: { keys, unanswered } }: Conversation): ProblemFacts | undefined {
+  // A creation without an answer may have been made.
+  const places = keyLimit - keys.length - unanswered.length
   if (!run.target.lasting || places > sparePlaces) return undefined
   const wrongly = keys.filter(({ member, scope }) => member === undefined && scope === undefined).length
   return {
@@ -297,6 +298,8 @@ async function tryCreation(talk: Conversation, testKey: TestKey): Promise<Eviden
   // A target may lose an answer once.
   const isLost = run.target.lasting && first.called !== undefined && isAway(first.called.answer)
   const { called, problem } = isLost ? await createKeyOf(talk, testKey, way, by) : first
+  if (called !== undefined && isAway(called.answer)) await noticeGone(talk)
+  if (run.stopping.reason !== null) return blocked({ kind: 'not-run', because: run.stopping.reason })
   if (called === undefined) return blocked(problem?.kind === 'no-token' ? problem : { kind: 'no-way-to-create' })
   if (problem === undefined) return { attempt: creationShown(testKey, called) }
   if (problem.kind === 'creation-result') return { attempt: creationShown(testKey, called, problem) }
