@@ -41,11 +41,10 @@ async function runAgainstUrl(): Promise<void> {
   // The cases of one server are scheduled by the run, so all of them wait for their turn at once, and each reports as soon as it has ended.
   for (const item of run.items)
     test.concurrent(item.key, async ({ task }) => {
-      try {
-        Object.assign(task.meta, { outcomes: [await run.runItem(item)] })
-      } catch (error) {
-        Object.assign(task.meta, { defects: [`${item.key}: ${(error as Error).message}`] })
-      }
+      await run.tellItem(item, {
+        ended: (outcome) => void Object.assign(task.meta, { outcomes: [outcome] }),
+        failed: (defect) => void Object.assign(task.meta, { defects: [defect] }),
+      })
       const stopped = run.stopReason()
       if (stopped !== null) task.meta.stopped = stopped
     })

@@ -65,7 +65,7 @@ export const command: flag.Command<typeof serveFlags> = {
   },
 }
 
-/** The server begins anew, so the keys that runs created on the one before it are gone. A chosen port and id alone can have a record. */
+/** This server has no created keys, so those that runs recorded for its address are gone. */
 async function forgetEarlier({ url, rootKey }: Parameters<NonNullable<ServeOptions['onStart']>>[0]): Promise<void> {
   // Loaded late: most people who start a server never run against it.
   const { forgetKeys } = await import('../run/keys.ts')

@@ -32,7 +32,7 @@ export const callerOf = (x: Explorer, allowed: Allowed, { fillsKeys = true, trie
   left: new Map<string, readonly string[]>(),
   /** What worlds do later. */
   later: [] as Later[],
-  /** How the target disables and deletes keys; empty where that is unknown, or the keys are still needed. */
+  /** How the target disables and deletes keys; empty if that is unknown, or the keys are still needed. */
   waysToEndKeys: fillsKeys ? waysToEndKeys(x.options.instance.settings) : [],
   triesCreations,
 })

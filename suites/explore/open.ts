@@ -150,7 +150,7 @@ type Address = {
   readonly name: string
   /** The local address to bind to; undefined: the machine chooses. */
   readonly local: string | undefined
-  /** As the target sees it; empty where that is not known. */
+  /** As the target sees it; empty if that is not known. */
   readonly seen: string
 }
 

@@ -271,7 +271,7 @@ function sessionsText(grants: readonly Step[]): string {
 const fewNames = (names: readonly string[]): string =>
   (names.length > mostNames ? [names[0], names[1], '…', names.at(-1)] : names).join(', ')
 
-/** One of our addresses as the target sees it; empty where that is not known. */
+/** One of our addresses as the target sees it; empty if that is not known. */
 const addressSeen = ({ addresses }: Told, name: string | undefined): string =>
   (name === undefined ? addresses[0] : addresses.find((one) => one.name === name))?.seen ?? ''
 

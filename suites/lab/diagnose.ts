@@ -330,7 +330,7 @@ function otherNumbers(changes: ReadonlyMap<string, string>): KnownMistake[] {
   return [mistakeOf('data/with-body-numbers', when, change, { requirement: 'signatures/request-body', fix })]
 }
 
-/** What became of numbers that kept their value; empty where more than the way of writing changed. */
+/** What became of numbers that kept their value; empty if more than the way of writing changed. */
 function changesOf(sent: string, signed: string): ReadonlyMap<string, string> {
   const left = numbersOf(signed)
   const gone = numbersOf(sent).filter((number) => {

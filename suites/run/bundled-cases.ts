@@ -22,25 +22,22 @@ const everyMs = 100
 async function takeCases(request: WorkerRequest) {
   const side = openWorkerSide(request, { everyMs, keys: false })
   const run = await openRequested(request, { ending: side.ending, listener: side.listener })
-  // All threads take the cases from one list. A faster one takes more, so that all end at about the same time.
-  const taken = new Int32Array(request.taken ?? new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
   let outcomes: CaseOutcome[] = []
   let defects: string[] = []
   let isOver = false
   let tell = (): void => {}
-  const takeAll = async (): Promise<void> => {
-    for (let item = run.items[Atomics.add(taken, 0, 1)]; item; item = run.items[Atomics.add(taken, 0, 1)]) {
-      try {
-        const outcome = await run.runItem(item)
-        outcomes.push(outcome)
-      } catch (error) {
-        defects.push(`${item.key}: ${(error as Error).message}`)
-      }
+  const told = {
+    ended(outcome: CaseOutcome): void {
+      outcomes.push(outcome)
       tell()
-    }
+    },
+    failed(defect: string): void {
+      defects.push(defect)
+      tell()
+    },
   }
-  // While a case waits for an answer, another one goes on.
-  const all = Promise.all([takeAll(), takeAll()]).then(() => {
+  const taken = new Int32Array(request.taken ?? new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
+  const all = run.tellUntaken(taken, told).then(() => {
     isOver = true
     tell()
   })

@@ -78,7 +78,7 @@ export async function workAtTarget<T>(
     if (removed > 0) say(`Removed ${counted(removed, 'API key')} that earlier runs left on the target`)
     if (left.length > 0)
       say(
-        `${counted(left.length, 'API key')} of earlier runs ${left.length === 1 ? 'is' : 'are'} still on the target, as far as is recorded${why}; "svc-conformance keys" lists them, and with --forget forgets them if the server has started anew`,
+        `${counted(left.length, 'API key')} of earlier runs ${left.length === 1 ? 'is' : 'are'} recorded for the target${why}; "svc-conformance keys" lists them, and with --forget forgets them if the server was started again`,
       )
   }
   /** @returns lines about the remaining keys */
@@ -450,7 +450,7 @@ const temporaryFolder = (): string => join(tmpdir(), `svc-conformance-${userInfo
 /** Every folder in which a run may have left something. */
 export const stateFolders = (env: Environment): string[] => [stateFolder(env), temporaryFolder()]
 
-/** Forgets the keys on a server that has begun anew, unless a run uses their record. @returns lines about what it forgot, or could not */
+/** Forgets the recorded keys of a server that has just started, unless a run uses their record. @returns lines about what it forgot, or could not */
 export function forgetKeys(url: string, rootId: string, env: Environment): string[] {
   return stateFolders(env).flatMap((folder) => {
     const file = recordIn(folder, url, rootId)

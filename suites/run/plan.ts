@@ -78,7 +78,7 @@ export function planRun(options: RunOptions, corpus: Corpus, again: readonly str
       cannot: reasons(selected, cannot),
       ...(target === null || explore === null ? {} : { model: plannedModel(explore.calls, target) }),
     } satisfies Plan,
-    /** What each selected item does; empty where all take about the same time. */
+    /** What each selected item does; empty if all take about the same time. */
     work: new Map<string, CaseWork>(
       target === null ? [] : selected.map((item) => [item.key, testable.includes(item) ? caseWork(item) : noWork]),
     ),

@@ -22,7 +22,6 @@ import { cleanUpLimitMs, openEndings } from './ending.ts'
 import { asEntries, workAtTarget } from './keys.ts'
 import type { RunOptions, TargetOptions } from './options.ts'
 import type { planRun } from './plan.ts'
-import type { openRequested } from './run.ts'
 import type { startThreads } from './threads.ts'
 import { openMainSide, type WorkerRequest } from './worker.ts'
 
@@ -277,8 +276,11 @@ async function runHere(
       listener(event)
     },
   })
-  const runItem = itemRunner(run, { keep: (outcome) => void outcomes.push(outcome), defects })
-  await Promise.all(run.items.map(runItem)).finally(run.end)
+  const told = {
+    ended: (outcome: CaseOutcome) => void outcomes.push(outcome),
+    failed: (defect: string) => void defects.push(defect),
+  }
+  await Promise.all(run.items.map((item) => run.tellItem(item, told))).finally(run.end)
   const stopped = ending.reason ?? run.stopReason()
   const missing = planned.selected.filter(
     ({ key }) => request.items.includes(key) && !outcomes.some((outcome) => outcome.key === key),
@@ -291,17 +293,6 @@ async function runHere(
     isStuck: false,
   }
 }
-
-/** Runs an item in this thread, and keeps its outcome, or the defect of the suite that it met. */
-const itemRunner =
-  (run: Awaited<ReturnType<typeof openRequested>>, { keep, defects }: Pick<Collected, 'keep' | 'defects'>) =>
-  async (item: Item): Promise<void> => {
-    try {
-      keep(await run.runItem(item))
-    } catch (error) {
-      defects.push(`${item.key}: ${(error as Error).message}`)
-    }
-  }
 
 /** The case that lost a race of sessions, if there is one: what it left may stay on the target. */
 function lostRaceOfSessions({ planned }: SuiteRun, outcomes: readonly CaseOutcome[]): string | undefined {
@@ -432,15 +423,9 @@ async function takeCases(request: WorkerRequest, ending: Endings['cases'], colle
     return null
   })
   if (run === null || request.taken === undefined) return
-  const taken = new Int32Array(request.taken)
+  const told = { ended: collected.keep, failed: (defect: string) => void collected.defects.push(defect) }
   try {
-    const runItem = itemRunner(run, collected)
-    const next = (): Item | undefined => run.items[Atomics.add(taken, 0, 1)]
-    const takeAll = async (): Promise<void> => {
-      for (let item = next(); item !== undefined && run.stopReason() === null; item = next()) await runItem(item)
-    }
-    // While one case waits for an answer, another goes on.
-    await Promise.all([takeAll(), takeAll()]).finally(run.end)
+    await run.tellUntaken(new Int32Array(request.taken), told).finally(run.end)
     collected.noteStop(run.stopReason())
   } catch (error) {
     collected.defects.push((error as Error).message)

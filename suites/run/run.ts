@@ -54,6 +54,12 @@ type EngineSetup = Omit<RunSetup, 'items' | 'seed'>
 
 type OpenRun = Awaited<ReturnType<typeof openRun>>
 
+interface Told {
+  ended(outcome: CaseOutcome): void
+  /** A defect of the suite. */
+  failed(defect: string): void
+}
+
 /**
  * A run after its preflight. Items on one server may run before they are requested, at the same time.
  *
@@ -98,13 +104,38 @@ export async function openRun(setup: RunSetup) {
   listeners.push(runner.listener)
   listening = setup.listens === true && lasting ? await listen(setup, instance, facts) : null
   if (listening !== null) listeners.push(listening.listener)
+  const runItem = async (item: Item): Promise<CaseOutcome> => {
+    const outcome = await runner.runItem(item)
+    const findings = listening?.take() ?? []
+    return findings.length === 0 ? outcome : { ...outcome, findings }
+  }
+  const tellItem = async (item: Item, { ended, failed }: Told): Promise<void> => {
+    try {
+      ended(await runItem(item))
+    } catch (error) {
+      failed(`${item.key}: ${(error as Error).message}`)
+    }
+  }
   return {
     items,
     facts,
-    runItem: async (item: Item): Promise<CaseOutcome> => {
-      const outcome = await runner.runItem(item)
-      const findings = listening?.take() ?? []
-      return findings.length === 0 ? outcome : { ...outcome, findings }
+    runItem,
+    /** Runs an item, and tells its outcome, or what the suite could not do. */
+    tellItem,
+    /**
+     * Does so until no item is left that no thread has taken, two at a time: while one waits for an answer, another goes on.
+     *
+     * @param taken how many items all threads have taken. A faster thread takes more, so that all end at about the same time
+     */
+    async tellUntaken(taken: Int32Array, told: Told): Promise<void> {
+      const takeAll = async (): Promise<void> => {
+        while (run.stopping.reason === null) {
+          const item = items[Atomics.add(taken, 0, 1)]
+          if (item === undefined) return
+          await tellItem(item, told)
+        }
+      }
+      await Promise.all([takeAll(), takeAll()])
     },
     stopReason: () => run.stopping.reason,
     end: () => endRun(run),

@@ -109,7 +109,7 @@ test.skipIf(!isProof)(
     expect(first.printed).toMatch(/Left on the target\n {2}- API key \w+ \("\S*bob/)
     const next = await ran(folder, ['--only', 'basic/secret-of-another'])
     const still =
-      '3 API keys of earlier runs are still on the target, as far as is recorded; "svc-conformance keys" lists them, and with --forget'
+      '3 API keys of earlier runs are recorded for the target; "svc-conformance keys" lists them, and with --forget'
     expect(next.printed).toContain(still)
 
     writeFileSync(join(folder, 'target.yaml'), withCleanup)

@@ -14,7 +14,7 @@ import { fromBase64Loose, fromUtf8, utf8 } from '../engine/signer/bytes.ts'
 
 /** One call of the interface as it was seen. SECRETS INCLUDED. */
 export interface Observed extends Exchange {
-  /** The client's address; empty where it is not known. */
+  /** The client's address; empty if it is not known. */
   address: string
   /** Its start and its end among all, so that calls at the same time are told from those one after another. */
   order: Span

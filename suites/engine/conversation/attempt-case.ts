@@ -225,16 +225,13 @@ function builtInNames(talk: Conversation, trying: Trying): Names {
   const letters = 'abcdefghijklmnopqrstuvwxyz'
   // A server may give one id twice: that is one key.
   const created = () => [...new Map(createdKeys.keys.map((key) => [key.id, key])).values()]
-  // Two cases that run at the same time must not use one name for two sessions.
-  const unique = once(() => shortName(`${run.unique}-${talk.next('try')}`, uniqueLength))
-  const life = once(() => suitableLifeMs(talk, number, claimsOf(trying).grants))
-  const tiny = once(() => Array.from({ length: 3 }, () => letters[run.random.below(letters.length)]).join(''))
-  const pairs = once(() => keyPairs(talk, unique()))
+  const made: { life?: number; tiny?: string; unique?: string; pairs?: ReturnType<typeof keyPairs> } = {}
   // Most cases use few of them.
   const names: Names = {
     case: testCase.values,
     get life() {
-      return life()
+      made.life ??= suitableLifeMs(talk, number, claimsOf(trying).grants)
+      return made.life
     },
     apikey: scopeNames.apikey ?? facts.apikey,
     solutions,
@@ -247,13 +244,17 @@ function builtInNames(talk: Conversation, trying: Trying): Names {
     },
     /** Short, and unlikely to occur twice. */
     get tiny() {
-      return tiny()
+      made.tiny ??= Array.from({ length: 3 }, () => letters[run.random.below(letters.length)]).join('')
+      return made.tiny
     },
+    /** Two cases that run at the same time must not use one name for two sessions. */
     get unique() {
-      return unique()
+      made.unique ??= shortName(`${run.unique}-${talk.next('try')}`, uniqueLength)
+      return made.unique
     },
     get keypairs() {
-      return pairs()
+      made.pairs ??= keyPairs(talk, String(names.unique))
+      return made.pairs
     },
     /** The key that requests the scope of one solution: one that was created with it, otherwise root. */
     get holder() {
@@ -277,15 +278,6 @@ function builtInNames(talk: Conversation, trying: Trying): Names {
   }
   for (const member of testKeys) names[member] = withPublicKey(credentialFor(talk, actor(talk, member)))
   return names
-}
-
-/** Makes a value at its first use, and returns the same one at each. */
-function once<T>(make: () => T): () => T {
-  let made: { value: T } | undefined
-  return () => {
-    made ??= { value: make() }
-    return made.value
-  }
 }
 
 /** Key pairs of this try alone, as `$keypairs.a.publicKey`; each is made when it is used. */

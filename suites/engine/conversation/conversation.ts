@@ -73,7 +73,7 @@ export type CreatedKeysEntry =
 
 interface CreatedKeys {
   note(entry: CreatedKeysEntry): void
-  /** The keys that exist, as far as is known. */
+  /** The keys that exist, as far as we know. */
   readonly keys: readonly CreatedKey[]
   /** Names of creations that were never answered. */
   readonly unanswered: readonly string[]
@@ -463,7 +463,7 @@ const calmMs = 1000
 const fasterBy = 1.5
 /** Where the target has a limit, the pace approaches it in smaller steps. */
 const nearerBy = 1.2
-/** After the target has throttled, it must have borne the slower pace for so long first; twice as long each time that it throttles again. */
+/** After the target has throttled, it must bear the slower pace for this long first; twice as long each time that it throttles again. */
 const firstPatienceMs = 15_000
 const longestPatienceMs = 120_000
 /** A run stays this far below what the target was seen to bear in a second. */

@@ -727,7 +727,7 @@ function sessionFact(state: State, pair: Pair, span: Span, requirement: string):
 /** No caller has one of these addresses. An address of a documentation network may be our own, if something on the way translates addresses. */
 const isOfNobody = (address: string): boolean => /^(0\.0\.0\.0|255\.255\.255\.255)$/.test(address)
 
-/** addresses/bound; after a refresh refresh/address-kept. @param from the caller's address as the server sees it; empty where that is not known */
+/** addresses/bound; after a refresh refresh/address-kept. @param from the caller's address as the server sees it; empty if that is not known */
 function addressFact(pair: Pair, from: string): Fact {
   const addresses = wordsBehind(pair.scope, 'ipAddr:')
   const requirement = pair.generation > 0 ? 'refresh/address-kept' : 'addresses/bound'
