@@ -11,6 +11,7 @@ import { interruptedExitCode, SuiteError } from '../engine/errors.ts'
 import { defined } from '../engine/json.ts'
 import type { CaseOutcome, StopReason } from '../engine/judge/problem.ts'
 import type { Corpus } from '../engine/language/fixture-types.ts'
+import { printable } from '../engine/printable.ts'
 import { systemRandom } from '../engine/signer/random.ts'
 import type { Exploration } from '../explore/explore.ts'
 import type { RequirementSet } from '../report/build.ts'
@@ -131,7 +132,16 @@ async function runAgainstUrl(
     const setup = { ...request, target, random: systemRandom, ending: endings.cases, bail: null, listener }
     const goOn = (): void => demandToGoOn(endings, timeout)
     const facts = await runPreflight(setup, (wait ?? 0) * 1000).finally(goOn)
-    const kept = await stillValidKeys({ ...setup, facts }, held.read().keys.filter(held.isKept))
+    const tested = held.read().keys.filter(held.isKept)
+    const kept = await stillValidKeys({ ...setup, facts }, tested)
+    const refused = tested.filter((key) => !kept.includes(key)).map(({ id }) => id)
+    if (refused.length > 0 && held.record !== null) {
+      // They would count as keys on the target.
+      for (const removed of refused) held.listener({ kind: 'key-noted', entry: { removed } })
+      suite.say(
+        printable(`The target refuses test keys that earlier runs kept, so they are forgotten: ${refused.join(', ')}`),
+      )
+    }
     goOn()
     await removeLeftovers()
     const prepared: WorkerRequest = {

@@ -237,3 +237,15 @@ test('the keys of a mock are forgotten when it starts anew at the same place, bu
   expect(left).toHaveLength(2)
   expect(left).not.toContainEqual({ url: `http://127.0.0.1:${port}`, rootId: rootKey.id })
 })
+
+test('kept test keys of a server that was started again take no places', async () => {
+  await using mock = await startMockServer({ rootKey })
+  const folder = place(`url: ${mock.url}\nallow: [keys]\ntestKeys: kept.jsonl\n`)
+  await ran(folder, ['--only', 'basic'])
+  const before = readKeyRecord(join(folder, 'kept.jsonl'))?.keys.length
+  mock.reset()
+  const { printed } = await ran(folder, ['--only', 'basic'])
+  expect(printed).toContain('The target refuses test keys that earlier runs kept, so they are forgotten: ')
+  expect(before).toBeGreaterThan(0)
+  expect(readKeyRecord(join(folder, 'kept.jsonl'))?.keys.length).toBe(before)
+})
