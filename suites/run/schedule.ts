@@ -293,15 +293,24 @@ function byUrgency(entries: readonly Slot[], board: Board): Slot[] {
   return levels.flat()
 }
 
-/** Cases that show more about the target start first, then those that wait or must keep an order, then those that block others. */
+/** A case that makes more calls one after another starts early: if it came last, the run would wait for it. */
+const manyTurns = 10
+/** Most cases make no more than these. */
+const someTurns = 3
+
+/**
+ * Cases that show more about the target start first, then those that wait or must keep an order, then those that block others, then long ones.
+ */
 function urgency({ claims, isAgain }: Slot, { movesClock }: Board): number {
   if (claims.observesCounting) return 0
   // Where the clock is moved, the following order saves no time.
   if (movesClock) return 1
-  if (isAgain) return 5
-  if (claims.waits || claims.makesKeys || claims.fills === 'sessions' || claims.isLong) return 1
+  if (isAgain) return 6
+  if (claims.waits || claims.makesKeys || claims.fills === 'sessions') return 1
+  if (claims.turns > manyTurns && !claims.races) return 1
   if (claims.named > 0) return 2
-  return claims.grants > 0 ? 3 : 4
+  if (claims.grants > 0) return 3
+  return claims.turns > someTurns ? 4 : 5
 }
 
 const isQuiet = ({ claims, isAgain }: Slot, { movesClock }: Board): boolean =>

@@ -118,19 +118,23 @@ describe('claims', async () => {
   test.each<[string, Claims, Partial<Claims>]>([
     ['an ordinary call', claims('', plain), {}],
     ['a grant', claims('sessions', grant), { grants: 1, users: ['root'] }],
-    ['a grant in rounds', claims('sessions', grant.replace('{', '{ repeat: 3,')), { grants: 3, users: ['root'] }],
+    [
+      'a grant in rounds',
+      claims('sessions', grant.replace('{', '{ repeat: 3,')),
+      { grants: 3, users: ['root'], turns: 3 },
+    ],
     ['a session', claims('sessions', session), { grants: 1, named: 1, users: ['root'] }],
     ['how sessions count', claims('', plain.replace('errors/shape', 'sessions/counting')), { observesCounting: true }],
     ['a grant that must be refused', claims('sessions', '{ grant: root, scope: [], expect: refused }'), {}],
     ['a refresh', claims('sessions', '{ refresh: $pair, observe: errors/shape }'), {}],
-    ['a wait', claims('', '{ wait: 2s }'), { waits: true }],
+    ['a wait', claims('', '{ wait: 2s }'), { waits: true, turns: 0 }],
     ['keys', claims('keys', plain), { makesKeys: true }],
     ['the limit of sessions', claims('sessions, limits', plain), { fills: 'sessions' }],
     ['the limit of keys', claims('sessions, keys, limits', plain), { makesKeys: true, fills: 'keys' }],
-    ['a row of calls', claims('', plain.replace('{', '{ repeat: 40,')), { isLong: true }],
+    ['a row of calls', claims('', plain.replace('{', '{ repeat: 40,')), { turns: 40 }],
     ['a race', claims('', plain.replace('{', '{ parallel: 4,')), { races: true }],
   ])('the claims of a case follow from its needs and steps: %s', (_name, made, wanted) => {
-    expect(made).toEqual({ ...nothing, ...wanted })
+    expect(made).toEqual({ ...nothing, turns: 1, ...wanted })
   })
 
   test('a case says why it runs alone', () => {

@@ -249,7 +249,7 @@ export const noClaims: Claims = {
   races: false,
   racesGrants: false,
   waits: false,
-  isLong: false,
+  turns: 0,
 }
 
 /** Why a case does not run at the same time as every other case. */
@@ -290,8 +290,8 @@ function findClaims(scenario: Scenario, testCase: Case) {
     ),
     /** It waits for a lifetime to pass; other cases may run meanwhile. */
     waits: steps.some((step) => 'wait' in step),
-    /** It makes many calls one after another. */
-    isLong: steps.some((step) => 'repeat' in step && timesOf(step.repeat ?? 1) > manyCalls),
+    /** How many calls it makes one after another. */
+    turns: steps.reduce((sum, step) => sum + turnsOf(step), 0),
   }
 }
 
@@ -304,9 +304,6 @@ export function limitOf({ needs }: Scenario): 'sessions' | 'keys' | undefined {
   if (needs.includes('keys')) return 'keys'
   return needs.includes('sessions') ? 'sessions' : undefined
 }
-
-/** More calls than most cases make. */
-const manyCalls = 10
 
 /** A list whose length is known only during the run is assumed to have as many items as a user has sessions. */
 const unknownLength = sessionLimit
@@ -327,16 +324,23 @@ function grantsOf(step: Step): Grants[] {
   const { params } = step
   const isRefresh = 'refreshToken' in membersOf(params)
   if (step.call !== 'manager/auth' || isRefresh) return []
-  const rounds = step.for === undefined ? 1 : Array.isArray(step.for) ? step.for.length : unknownLength
   const text = JSON.stringify(params ?? {})
   return [
     {
-      times: rounds * timesOf(step.repeat ?? step.parallel ?? 1),
+      times: roundsOf(step) * timesOf(step.repeat ?? step.parallel ?? 1),
       isNamed: text.includes('session:'),
       user: /"apiKeyId":"\$(\w+)\.id"/.exec(text)?.[1] ?? '*',
     },
   ]
 }
+
+const turnsOf = (step: Step): number => {
+  if ('wait' in step) return 0
+  return 'send' in step ? 1 : roundsOf(step) * timesOf(step.repeat ?? 1)
+}
+
+const roundsOf = (step: { for?: unknown }): number =>
+  step.for === undefined ? 1 : Array.isArray(step.for) ? step.for.length : unknownLength
 
 const timesOf = (count: number | string): number => (Number.isNaN(Number(count)) ? unknownLength : Number(count))
 

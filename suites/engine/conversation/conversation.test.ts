@@ -507,23 +507,25 @@ describe('call limit', () => {
       'grows up to sixteen while answers stay quick',
       [
         [[], 4],
-        [[[8, 100]], 6],
+        [[[8, 100]], 8],
+        [[[16, 110]], 16],
         [[[1000, 110]], 16],
       ],
     ],
     [
       'shrinks when answers become slower, but not below the first one',
       [
-        [[[8 + 12 + 18, 100]], 13],
-        [[[26, 200]], 9],
+        [[[8 + 16, 100]], 16],
+        [[[32, 200]], 12],
         [[[200, 200]], 4],
+        [[[8, 100]], 6],
       ],
     ],
     [
-      'stays where a few answers are slow',
+      'grows although a few answers are slow',
       [
-        [[[8, 100]], 6],
-        [slowNowAndThen, 9],
+        [[[8, 100]], 8],
+        [[...slowNowAndThen, ...slowNowAndThen], 16],
       ],
     ],
   ])('the limit %s', (_how, steps) => {

@@ -656,8 +656,11 @@ function createCallLimit(fixed: number | null, highest = most) {
   let atOnce = fixed ?? fewest
   let took: number[] = []
   let quickestMs = Number.POSITIVE_INFINITY
+  /** Until the target first answers more slowly, each step doubles the number; then they are smaller. */
+  let growth = 2
   const gate = createGate<object>((_call, before) => before.length >= atOnce)
   const change = (to: number): void => {
+    if (to <= atOnce) growth = 1.5
     took = []
     atOnce = Math.min(Math.max(1, to), highest)
     gate.startNext()
@@ -690,7 +693,7 @@ function createCallLimit(fixed: number | null, highest = most) {
       quickestMs = Math.min(quickestMs, usualMs)
       const isSlow = usualMs > timesSlower * quickestMs + slowerByMs
       const fewer = Math.min(atOnce, Math.max(fewest, Math.floor(0.75 * atOnce)))
-      change(isSlow ? fewer : Math.max(atOnce + 2, Math.floor(1.5 * atOnce)))
+      change(isSlow ? fewer : Math.max(atOnce + 2, Math.floor(growth * atOnce)))
     },
   }
 }
