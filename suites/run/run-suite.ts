@@ -425,15 +425,15 @@ function startWorkers(
 /** Runs in this thread cases that no worker has taken. What goes wrong is a defect, as in a worker. */
 async function takeCases(request: WorkerRequest, ending: Endings['cases'], collected: Collected): Promise<void> {
   const { openRequested } = await import('./run.ts')
-  const listener: RunListener = (event) => {
-    if (event.kind === 'case-ended') collected.listener(event)
-  }
-  const run = await openRequested(request, { ending, listener }).catch((error: Error) => {
+  const run = await openRequested(request, { ending, listener: () => {} }).catch((error: Error) => {
     collected.defects.push(error.message)
     return null
   })
   if (run === null || request.taken === undefined) return
-  const told = { ended: collected.keep, failed: (defect: string) => void collected.defects.push(defect) }
+  const told = {
+    ended: (outcome: CaseOutcome): void => collected.listener({ kind: 'case-ended', outcome }),
+    failed: (defect: string) => void collected.defects.push(defect),
+  }
   try {
     await run.tellUntaken(new Int32Array(request.taken), told).finally(run.end)
     collected.noteStop(run.stopReason())
@@ -444,12 +444,15 @@ async function takeCases(request: WorkerRequest, ending: Endings['cases'], colle
 
 type Collected = ReturnType<typeof collectOutcomes>
 
-/** Collects what a run brings, and turns the reports of vitest into events. */
+/** Collects the outcomes that a run tells, and turns the reports of vitest into events. */
 function collectOutcomes(listener: RunListener) {
   const outcomes = new Map<string, CaseOutcome>()
   const defects: string[] = []
   let stopped: StopReason | null = null
-  const keep = (outcome: CaseOutcome): void => void outcomes.set(outcome.key, outcome)
+  const hear: RunListener = (event) => {
+    if (event.kind === 'case-ended') outcomes.set(event.outcome.key, event.outcome)
+    listener(event)
+  }
   const noteStop = (reason: StopReason | null = null): void => {
     if (stopped !== null || reason === null) return
     stopped = reason
@@ -460,10 +463,7 @@ function collectOutcomes(listener: RunListener) {
       const { outcomes: ended = [], stopped: reason, defects: met = [] } = test.meta()
       noteStop(reason)
       const result = test.result()
-      for (const outcome of ended) {
-        keep(outcome)
-        listener({ kind: 'case-ended', outcome })
-      }
+      for (const outcome of ended) hear({ kind: 'case-ended', outcome })
       defects.push(...met)
       if (result.state === 'failed') defects.push(`${test.name}: ${result.errors[0]?.message ?? 'no reason given'}`)
     },
@@ -471,7 +471,7 @@ function collectOutcomes(listener: RunListener) {
       for (const error of module.errors()) defects.push(error.message)
     },
   }
-  return { reporter, listener, outcomes, defects, keep, noteStop, stopped: () => stopped }
+  return { reporter, listener: hear, outcomes, defects, noteStop, stopped: () => stopped }
 }
 
 async function runVitest(
@@ -481,7 +481,8 @@ async function runVitest(
   // As an option it would be copied twice more, with all scenarios.
   vitest.provide('request', request)
   try {
-    if (ending.reason === null) await vitest.start()
+    // Threads that have begun with cases tell what has ended before vitest ends them.
+    if (ending.reason === null || request.url === null) await vitest.start()
   } finally {
     await vitest.close()
   }

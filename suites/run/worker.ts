@@ -46,7 +46,7 @@ declare module 'vitest' {
     request: WorkerRequest
   }
   interface TaskMeta {
-    /** The outcomes of the cases of this test. */
+    /** The outcome of the case of this test. */
     outcomes?: CaseOutcome[]
     /** What the suite itself could not do, for each case. */
     defects?: string[]
@@ -59,6 +59,8 @@ type Message =
   | { kind: 'worker-ready' }
   | { kind: 'prepared'; prepared: Prepared }
   | { kind: 'run-ended'; reason: StopReason }
+  /** Cases of the bundled server, which vitest does not report. */
+  | { kind: 'cases-ended'; outcomes: CaseOutcome[] }
   | RunEvent
 
 function openChannel(
@@ -95,6 +97,8 @@ export function openMainSide(name: string, ending: Ending, listener: RunListener
   const { tell, close } = openChannel(name, (message) => {
     // A worker that starts late missed the first messages.
     if (message.kind === 'worker-ready') tellAll()
+    else if (message.kind === 'cases-ended')
+      for (const outcome of message.outcomes) listener({ kind: 'case-ended', outcome })
     else if (message.kind !== 'run-ended' && message.kind !== 'prepared') listener(message)
   })
   ending.onEnd(end)
@@ -156,6 +160,7 @@ export function openWorkerSide(
     listener,
     /** null: the run ended before. */
     prepared,
+    tell,
     close,
   }
 }
