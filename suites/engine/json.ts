@@ -11,9 +11,11 @@ export function membersOf(value: unknown): JsonObject {
   return isObject(value) ? value : {}
 }
 
+const decoder = new TextDecoder()
+
 /** The members of the object that a body holds; an empty object for any other bytes. */
 export function membersIn(body: Uint8Array | undefined): JsonObject {
-  return membersOf(parseJson(new TextDecoder().decode(body)))
+  return membersOf(parseJson(decoder.decode(body)))
 }
 
 /** The members that have a value: an optional member is left out rather than undefined. */
@@ -38,14 +40,23 @@ export const deepestNesting = 500
 export function isNestedTooDeep(text: string): boolean {
   if (text.length <= deepestNesting) return false
   let depth = 0
-  let inString = false
   for (let at = 0; at < text.length; at += 1) {
     const character = text[at]
-    if (character === '"') inString = !inString
-    else if (inString) at += character === '\\' ? 1 : 0
+    if (character === '"') at = endOfString(text, at)
     else if (character === '[' || character === '{') depth += 1
     else if (character === ']' || character === '}') depth -= 1
     if (depth > deepestNesting) return true
   }
   return false
+}
+
+/** The place of the quotation mark that ends a string. */
+function endOfString(text: string, begin: number): number {
+  for (let end = text.indexOf('"', begin + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    let last = end - 1
+    while (text[last] === '\\') last -= 1
+    const isEscaped = (end - last) % 2 === 0
+    if (!isEscaped) return end
+  }
+  return text.length
 }

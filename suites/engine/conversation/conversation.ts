@@ -312,13 +312,15 @@ export function startRun(options: RunOptions): Run {
   }
 }
 
+const copyOf = (facts: TargetFacts): TargetFacts => JSON.parse(JSON.stringify(facts))
+
 /** Returns the shared talk of a lasting target, otherwise a new one on a fresh instance, which closeConversation closes. */
 export async function openConversation(run: Run): Promise<Conversation> {
   if (run.shared !== null) return run.shared
   const instance = await run.target.open()
   const createdKeys = openCreatedKeys((entry) => run.emit({ kind: 'key-noted', entry }), run.earlierKeys)
   // Every instance of the bundled server starts at the same virtual time, so the facts are copied and not shared.
-  const facts = run.target.lasting ? run.facts : structuredClone(run.facts)
+  const facts = run.target.lasting ? run.facts : copyOf(run.facts)
   const redactor = createRedactor(secretsOf(instance))
   const isGentle = run.target.lasting && !run.target.fresh
   const line = openLine(instance, { facts, random: run.random, emit: run.emit, createdKeys, redactor, isGentle })

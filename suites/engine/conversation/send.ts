@@ -485,13 +485,14 @@ function rememberSent({ redactor, instance, facts, createdKeys }: Line, { header
   if (redactor === null) return
   const params = secretParams.some((name) => mentions(body, name)) ? paramsIn(body) : {}
   const inParams = secretParams.map((name) => params[name]).filter((value) => typeof value === 'string')
+  const texts = [...credentialsIn(authorizationIn(headers)), ...inParams]
+  if (texts.length === 0) return
   const { settings, root } = instance
   const isId = (text: string): boolean => text === root.id || createdKeys.keys.some(({ id }) => id === text)
   // The prefix in use may be the token type that the server reported. The words of a header are not case-sensitive.
   const prefixes = [settings.scheme, wordOfTokens(settings, facts) ?? '', wordOfTokens({}, facts) ?? '']
   const words = new Set([...ordinaryWords, ...prefixes].map((word) => word.toLowerCase()))
-  for (const text of [...credentialsIn(authorizationIn(headers)), ...inParams])
-    if (!isId(text) && !words.has(text.trim().toLowerCase())) redactor.add(text)
+  for (const text of texts) if (!isId(text) && !words.has(text.trim().toLowerCase())) redactor.add(text)
 }
 
 function credentialsIn(header: string): string[] {

@@ -106,8 +106,7 @@ export function narrowOffset(
   sentAtMs: number,
   answeredAtMs: number,
 ): ClockOffset | undefined {
-  // A proxy may add a second Date header; the first one counts.
-  const dateMs = Date.parse(date?.match(/^.*?GMT/)?.[0] ?? date ?? '')
+  const dateMs = timeOfDate(date)
   if (Number.isNaN(dateMs)) return known
   const within = (resolutionMs: number): ClockOffset => ({
     earliestMs: dateMs - answeredAtMs,
@@ -121,6 +120,15 @@ export function narrowOffset(
   const latestMs = known.ofMinutes === true ? known.latestMs : known.latestMs + minuteMs - dateResolutionMs
   const both = common({ ...known, latestMs }, within(minuteMs))
   return both === undefined ? seen : { ...both, onlyMinutes, ofMinutes: true }
+}
+
+/** Most answers of a second carry the same date. */
+let lastDate = { date: '', ms: Number.NaN }
+
+function timeOfDate(date = ''): number {
+  // A proxy may add a second Date header; the first one counts.
+  if (date !== lastDate.date) lastDate = { date, ms: Date.parse(date.match(/^.*?GMT/)?.[0] ?? date) }
+  return lastDate.ms
 }
 
 /** Where two intervals overlap, with the marks of the second. */

@@ -12,6 +12,8 @@ export type Classified =
   | { outcome: 'unread'; status: number; headers: Headers; limitBytes: number }
   | { outcome: 'broken'; status: number | null; headers: Headers; reason: string; refusedConnection: boolean }
 
+const decoder = new TextDecoder()
+
 type Headers = { [name: string]: string }
 
 /**
@@ -35,7 +37,7 @@ export function classify(answer: WireAnswer, nowMs: number): Classified {
   const refusedConnection = false
   const broken = (reason: string): Classified => ({ outcome: 'broken', status, headers, reason, refusedConnection })
   if (status >= 300 && status < 400) return broken(`HTTP ${status}, a redirection, which is never followed`)
-  const text = new TextDecoder().decode(answer.body)
+  const text = decoder.decode(answer.body)
   if (isNestedTooDeep(text))
     return broken(`HTTP ${status} with JSON that is nested deeper than ${deepestNesting} levels`)
   const json = parseJson(text)
