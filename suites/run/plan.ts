@@ -63,6 +63,8 @@ export function planRun(options: RunOptions, corpus: Corpus, again: readonly str
   return {
     selected,
     skipped,
+    /** Why a selected item cannot run, as far as the options say; undefined if it can. */
+    cannot,
     /** How many cases its report has, including those about every answer. */
     reported: selected.length + ofAnswersHere,
     isPartial,

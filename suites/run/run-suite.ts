@@ -213,7 +213,7 @@ async function runWithModel(
   const first =
     before.length === 0 ? nothingRan : await runInWorkers(heard, { ...request, items: before }, endings, workers)
   if (first.stopped !== null)
-    return { ...first, outcomes: [...first.outcomes, ...notReached(filling, first.stopped)], exploration: null }
+    return { ...first, outcomes: [...first.outcomes, ...notReached(suite, filling, first.stopped)], exploration: null }
   const ending = endings.cases
   const { keys } = openCreatedKeys(() => {}, entries.slice(earlierKeys.length))
   const testKeys = [...keptTestKeys, ...keys.filter(({ member }) => member !== undefined)]
@@ -245,7 +245,7 @@ async function runWithModel(
   if (goesOn) await waitUntilKeysWork(options, later, ending)
   const last = goesOn
     ? await runHere(heard, later, { ending, noteKeys: listener })
-    : { ...first, outcomes: notReached(filling, ending.reason), defects: [] }
+    : { ...first, outcomes: notReached(suite, filling, ending.reason), defects: [] }
   if (goesOn) model.giveWay()
   const exploration = await model.finish()
   return {
@@ -296,7 +296,7 @@ async function runHere(
     ({ key }) => request.items.includes(key) && !outcomes.some((outcome) => outcome.key === key),
   )
   return {
-    outcomes: [...outcomes, ...notReached(missing, stopped)],
+    outcomes: [...outcomes, ...notReached({ planned }, missing, stopped)],
     facts: request.facts ?? null,
     stopped,
     defects: stopped === null ? defects : [],
@@ -345,7 +345,7 @@ async function runInWorkers(
     const stopped = ending.reason ?? collected.stopped()
     const missing = planned.selected.filter(({ key }) => request.items.includes(key) && !outcomes.has(key))
     return {
-      outcomes: [...outcomes.values(), ...notReached(missing, stopped)],
+      outcomes: [...outcomes.values(), ...notReached({ planned }, missing, stopped)],
       facts: request.facts ?? null,
       stopped,
       defects: stopped === null ? [...defects, ...(missing.length > 0 ? whyLost(workers.lost) : [])] : [],
@@ -662,7 +662,11 @@ function distance(aheadMs: number): string {
 }
 
 /** The outcomes of the items that a run did not reach, so that none is silently missing. @param reason null: a defect of the suite */
-function notReached(items: readonly Item[], reason: StopReason | null): CaseOutcome[] {
-  const because = reason ?? { kind: 'defect' as const }
-  return items.map((item) => skipItem(item, { kind: 'not-run', because }))
+function notReached(
+  { planned }: Pick<SuiteRun, 'planned'>,
+  items: readonly Item[],
+  reason: StopReason | null,
+): CaseOutcome[] {
+  const notRun = { kind: 'not-run', because: reason ?? { kind: 'defect' } } as const
+  return items.map((item) => skipItem(item, planned.cannot(item) ?? notRun))
 }

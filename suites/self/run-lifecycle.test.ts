@@ -133,6 +133,18 @@ test('Ctrl-C at any time ends a bundled run with 130', async () => {
   }
 })
 
+test('the report of an ended run counts as many cases as the plan: those that can run', async () => {
+  const folder = place(`url: ${server.url}\n`)
+  const before = server.journal.count()
+  const running = start(folder, ['--explore', '--report', 'json=report.json'])
+  while (server.journal.count() < before + 100) await setTimeout(20)
+  running.child.kill('SIGINT')
+  expect(await running.exitCode, running.printed()).toBe(130)
+  const { cases, summary, plan } = JSON.parse(readFileSync(join(folder, 'report.json'), 'utf8'))
+  expect(summary.notRun).toBeGreaterThan(0)
+  expect(cases.length - summary.notTestable - summary.notApplicable).toBe(plan.cases)
+})
+
 test('Ctrl-C ends an exploration with 130, and its report is written', async () => {
   const folder = place()
   const explore = ['explore', '--url', server.url, '--report', 'json=report.json']
