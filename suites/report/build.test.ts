@@ -3,7 +3,7 @@ import type { CaseOutcome, ProblemFacts, Verdict } from '../engine/judge/problem
 import type { Requirement } from '../engine/language/fixture-types.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { madeUpCase, madeUpCorpus, madeUpFinding, madeUpMeta, madeUpReport, problemOf } from '../self/made-up-report.ts'
-import { buildReport, mergeReports, updatedKnown } from './build.ts'
+import { buildReport, everyAnswer, mergeReports, updatedKnown } from './build.ts'
 import type { KnownEntry, Report } from './report.ts'
 
 const guard: Requirement = { id: 'a/guard', level: 'must', kind: 'guard', part: '1', text: 'A guard' }
@@ -119,13 +119,17 @@ describe('verdict and exit code', () => {
     const notRun = { kind: 'not-run', because: { kind: 'interrupted', during: 'run' } } as const
     const interrupted = ended([notRun, notRun], 130)
     expect(interrupted.conclusion).toEqual([
-      'Ended after 3 of 5 cases, because the run was interrupted; 2 cases were not run, so they prove nothing',
+      'Ended after 0 of 5 cases, because the run was interrupted; 5 cases were not run, so they prove nothing',
     ])
     expect(interrupted.requirements[0]?.verdict).toBe('not-run')
+    // Those that were not run would have brought more answers.
+    expect(interrupted.cases.find(({ id }) => id === everyAnswer)).toMatchObject({
+      ...{ verdict: 'not-run', problem: { kind: 'not-run', exchanges: [] } },
+    })
     const both = ended([notRun, { kind: 'throttled', status: 429 }], null)
     expect(both.exitCode).toBe(1)
     expect(both.conclusion.slice(0, 2)).toEqual([
-      'Ended after 4 of 5 cases, because the run was interrupted; 1 case was not run, so it proves nothing',
+      'Ended after 1 of 5 cases, because the run was interrupted; 4 cases were not run, so they prove nothing',
       '1 case blocked: a preparation or a control did not work, so it proves nothing',
     ])
   })

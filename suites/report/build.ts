@@ -11,6 +11,7 @@ import {
   type EnvelopeNote,
   type EnvelopeProblem,
   type Problem,
+  type ProblemFacts,
   type Verdict,
   worst,
 } from '../engine/judge/problem.ts'
@@ -741,15 +742,27 @@ const casesOfAnswers: { testCase: string; requirement: string; title: string }[]
 /** The id of the scenario that stands for all answers of a run. */
 export const everyAnswer = 'envelope/every-answer'
 
-/** Three cases made from the notes of all cases: failed, passed, or nothing to look at, which is no fault where cases were chosen. */
+/**
+ * Three cases made from the notes of all cases: failed, not run if a case with more answers was not, passed, or nothing to look at, which is
+ * no fault where cases were chosen.
+ */
 export function envelopeCases(outcomes: readonly CaseOutcome[], isPartial = false): CaseOutcome[] {
   const notes = outcomes.flatMap((outcome) => outcome.envelope)
   const answers = outcomes.reduce((sum, outcome) => sum + outcome.envelopeAnswers, 0)
   const calls = outcomes.reduce((sum, outcome) => sum + outcome.calls, 0)
+  const [cutBy] = outcomes.flatMap(({ problem }) => (problem?.kind === 'not-run' ? [problem.because] : []))
   return casesOfAnswers.map(({ testCase, requirement, title }) => {
     const mine = notes.filter(({ problem }) => envelopeRequirements[problem.kind] === requirement)
     const verdict: Verdict =
-      mine.length > 0 ? 'failed' : answers > 0 ? 'passed' : calls > 0 && !isPartial ? 'blocked' : 'not-testable'
+      mine.length > 0
+        ? 'failed'
+        : cutBy !== undefined
+          ? 'not-run'
+          : answers > 0
+            ? 'passed'
+            : calls > 0 && !isPartial
+              ? 'blocked'
+              : 'not-testable'
     return {
       id: everyAnswer,
       case: testCase,
@@ -759,7 +772,7 @@ export function envelopeCases(outcomes: readonly CaseOutcome[], isPartial = fals
       proves: [requirement],
       requirements: { [requirement]: verdict },
       sides: {},
-      problem: verdict === 'passed' ? null : problemOf(calls, requirement, mine, answers),
+      problem: verdict === 'passed' ? null : problemOf(calls, requirement, mine, { answers, cutBy }),
       observations: [],
       envelope: [],
       envelopeAnswers: answers,
@@ -769,12 +782,18 @@ export function envelopeCases(outcomes: readonly CaseOutcome[], isPartial = fals
   })
 }
 
-function problemOf(calls: number, requirement: string, notes: EnvelopeNote[], answers: number): Problem {
+function problemOf(
+  calls: number,
+  requirement: string,
+  notes: EnvelopeNote[],
+  { answers, cutBy }: { answers: number; cutBy: (ProblemFacts & { kind: 'not-run' })['because'] | undefined },
+): Problem {
   const common = {
     requirements: notes.length > 0 ? [requirement] : [],
     step: 'every successful answer of the run',
     exchanges: notes.slice(0, shownExchanges).map((note) => note.exchange),
   }
+  if (notes.length === 0 && cutBy !== undefined) return { kind: 'not-run', because: cutBy, ...common }
   if (notes.length === 0) return { kind: calls > 0 ? 'no-successful-answer' : 'no-call', ...common }
   const distinct = [...new Map(notes.map(({ problem }) => [JSON.stringify(problem), problem])).values()]
   const departures: EnvelopeProblem[] = distinct.slice(0, shownExchanges)
