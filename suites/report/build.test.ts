@@ -268,6 +268,11 @@ test('the conclusion counts every must that is not tested, by what would change 
     '3 of 4 musts are not tested here: 1 needs what is named below; 1 needs what few servers offer; 1 can never be tested',
     expect.stringMatching(/^ {2}only a method of this deployment can remove .*: a\/here$/),
   ])
+  // Cases that a defect of the suite loses hide no must, but of a run that was ended most are open.
+  const lost = [...outcomes, judged('three', 'not-run', { proves: ['a/tested'] })]
+  const isTold = (report: Report) => report.conclusion.some((line) => line.includes('musts are not tested here'))
+  expect(isTold(build(lost, { requirements }))).toBe(true)
+  expect(isTold(build(lost, { requirements, meta: { stopped: 'the run was interrupted' } }))).toBe(false)
   const conforming = build(outcomes.slice(0, 1), { requirements: [must('a/tested'), never] })
   expect(conforming.conclusion).toEqual([
     '1 of 2 musts is not tested here: 1 can never be tested',
