@@ -348,7 +348,7 @@ async function runInWorkers(
       outcomes: [...outcomes.values(), ...notReached({ planned }, missing, stopped)],
       facts: request.facts ?? null,
       stopped,
-      defects: stopped === null ? [...defects, ...(missing.length > 0 ? whyLost(workers.lost) : [])] : [],
+      defects: stopped !== null ? [] : missing.length > 0 && defects.length === 0 ? whyLost(workers.lost) : defects,
       isStuck,
     }
   } finally {
@@ -356,8 +356,7 @@ async function runInWorkers(
   }
 }
 
-const whyLost = (known: readonly string[]): readonly string[] =>
-  known.length > 0 ? known : ['a thread ended before its cases did']
+const whyLost = (known: string[]): string[] => (known.length > 0 ? known : ['a thread ended before its cases did'])
 
 type Workers = ReturnType<typeof startWorkers>
 
@@ -469,6 +468,10 @@ function collectOutcomes(listener: RunListener) {
     },
     onTestModuleEnd(module) {
       for (const error of module.errors()) defects.push(error.message)
+    },
+    // A thread that vitest had taken died, or threw outside of its cases.
+    onTestRunEnd(_modules, errors) {
+      for (const { message, cause } of errors) defects.push(cause?.message ?? message)
     },
   }
   return { reporter, listener: hear, outcomes, defects, noteStop, stopped: () => stopped }

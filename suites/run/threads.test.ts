@@ -1,9 +1,12 @@
 import { once } from 'node:events'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { expect, test, vi } from 'vitest'
 import { allItems } from '../engine/conversation/cases.ts'
 import { packageRoot } from '../engine/language/package-root.ts'
+import { runBuilt } from '../self/printed-by.ts'
 import { bundledCases } from './bundled-cases.ts'
 import { openCorpus } from './corpus-cache.ts'
 import { createEnding } from './ending.ts'
@@ -17,6 +20,23 @@ test.each(['bundled', 'url'])('the compiled thread for a %s run loads, and answe
   expect(await once(thread, 'message')).toMatchObject([{ type: 'stopped' }])
   await thread.terminate()
 })
+
+test.each(['start', 'run'])(
+  'a thread that dies when vitest asks it to %s is told at once, with the cause',
+  async (asked) => {
+    const preload = join(mkdtempSync(join(tmpdir(), 'svc-thread-')), 'preload.cjs')
+    const die = `(message) => { if (message.type === '${asked}') throw new Error('it died at ${asked}') }`
+    writeFileSync(preload, `require('node:worker_threads').parentPort?.on('message', ${die})`)
+    const startedMs = performance.now()
+    const { code, stderr } = await runBuilt(['run', '--only', 'basic'], {
+      env: { NODE_OPTIONS: `--require=${preload}` },
+    })
+    expect(stderr).toContain(`The suite itself failed, which is a defect of the suite: it died at ${asked}`)
+    expect(code).toBe(2)
+    // The time that vitest waits for a thread that it starts.
+    expect(performance.now() - startedMs).toBeLessThan(60_000)
+  },
+)
 
 test('where nothing is compiled, vitest starts threads of its own', () => {
   const threads = startThreads({ target: null, plan: false, only: [], failed: null })
