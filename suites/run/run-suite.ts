@@ -86,8 +86,8 @@ export async function runSuite(suite: SuiteRun): Promise<SuiteResult> {
     seed,
     unique,
     trace,
-    bail: bail === null ? null : { failures: bail, known },
-    ...(target === null ? { taken: new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT) } : {}),
+    bail: bail === null ? null : { failures: bail, met: sharedCount(), known },
+    ...(target === null ? { taken: sharedCount() } : {}),
     channel: `svc-conformance-${process.pid}-${unique}`,
     endsAtMs: endings.cases.endsAtMs,
   }
@@ -99,6 +99,9 @@ export async function runSuite(suite: SuiteRun): Promise<SuiteResult> {
     endings.stop()
   }
 }
+
+/** An Int32 that threads share. */
+const sharedCount = (): SharedArrayBuffer => new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
 
 type Endings = ReturnType<typeof openEndings>
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
@@ -37,6 +37,25 @@ test.each(['start', 'run'])(
     expect(performance.now() - startedMs).toBeLessThan(60_000)
   },
 )
+
+test('--bail counts the failures of all threads together', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-thread-'))
+  const cases = Array.from({ length: 300 }, (_, index) => `  - { case: number ${index}, key: root }\n`).join('')
+  const steps =
+    'steps:\n  - { call: solution/listSolutions, auth: { basic: $case.key, but: first-half }, expect: accepted }\n'
+  writeFileSync(join(folder, 'language.yaml'), 'language: 1\n')
+  mkdirSync(join(folder, 'scenarios', 'own'), { recursive: true })
+  const fails = `scenario: Half of a secret is enough\nproves: [basic/credentials]\neach:\n${cases}${steps}`
+  writeFileSync(join(folder, 'scenarios', 'own', 'fails.yaml'), fails)
+  const own = ['--fixtures', folder, '--only', 'own', '--bail', '40', '--report', 'json']
+  const { stdout, stderr, code } = await runBuilt(['run', ...own])
+  expect(code, stderr).toBe(1)
+  const { summary, meta } = JSON.parse(stdout)
+  expect(meta.stopped).toBe('40 cases failed (--bail 40)')
+  // Some more are under way when the last one fails.
+  expect(summary.failed).toBeGreaterThanOrEqual(40)
+  expect(summary.failed).toBeLessThan(60)
+})
 
 test('where nothing is compiled, vitest starts threads of its own', () => {
   const threads = startThreads({ target: null, plan: false, only: [], failed: null })
