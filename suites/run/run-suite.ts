@@ -607,6 +607,7 @@ function reportWith(run: FinishedRun, known: readonly KnownEntry[], ownExitCode:
     left: result.left,
     options: {
       strict: options.strict,
+      again: options.againForCase,
       trace: options.trace,
       partial: options.shard !== null ? 'shard' : planned.isPartial ? 'only' : null,
       skipped: options.skip,
