@@ -32,6 +32,19 @@ const guides = [
   ...readdirSync(join(packageRoot, 'docs')).map((name) => `docs/${name}`),
 ]
 
+test('no register names a page that readers of the package do not have', () => {
+  const { files } = JSON.parse(shipped('package.json')) as { files: string[] }
+  const registers = ['spec', 'fixtures'].flatMap((folder) =>
+    readdirSync(join(packageRoot, folder), { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name}`),
+  )
+  const named = registers
+    .filter((file) => /\.(ya?ml|json)$/.test(file))
+    .flatMap((file) => shipped(file).match(/(?<![\w./-])[a-z-]+\/[\w./-]+\.md\b/g) ?? [])
+  expect(named).toContain('docs/sets.md')
+  const isThere = (page: string) => files.includes(page.split('/')[0] ?? '') && existsSync(join(packageRoot, page))
+  expect(named.filter((page) => !isThere(page))).toEqual([])
+})
+
 test.each(guides)('the files and folders that %s names exist', (guide) => {
   const folders = '(?:\\.ci|docs|fixtures|load|mock-server|scripts|spec|suites)'
   const path = new RegExp(`(?<![\\w./-])${folders}/[\\w./-]*(?:\\.\\w+|/)(?=\\.?(?:[\\s\`;,:)]|$))`, 'gm')

@@ -647,8 +647,8 @@ function refusedBy(proxy: string, status: number): Error {
 }
 
 function encrypt(socket: Socket, options: ConnectionOptions, done: Done): void {
-  const { host = '' } = options
-  const encrypted = connectSecurely({ ...options, socket, ...(isIP(host) === 0 ? { servername: host } : {}) })
+  // The agent has chosen the name for SNI.
+  const encrypted = connectSecurely({ ...options, socket })
   encrypted.once('secureConnect', () => done(null, encrypted))
   encrypted.once('error', done)
 }

@@ -1,10 +1,12 @@
 /** The commands as their users run them: a client through the proxy, the report at the end, and the saved file judged again. */
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { problemWith } from '../engine/language/schemas.ts'
+import { utf8 } from '../engine/signer/bytes.ts'
+import { ed25519KeyPair } from '../engine/signer/pem.ts'
 import { call, captureCli, captured } from '../self/captured-cli.ts'
-import { body } from '../self/made-up-calls.ts'
+import { body, hmacHeader, rootKey, rootSecret, startMs } from '../self/made-up-calls.ts'
 import { printedBy, startBuilt } from '../self/printed-by.ts'
 import { openFolder } from '../self/temporary.ts'
 import { startMockServer } from '../targets/bundled.ts'
@@ -70,4 +72,44 @@ test('a file without a call ends with 3, a broken one with 2', async () => {
   expect(captured.out).toContain('No call of the interface was seen')
   expect(await call('judge', write('broken.jsonl', '{"what":1}\n{}\n'))).toBe(2)
   expect(captured.complaints).toContain('broken.jsonl:1')
+})
+
+describe('--keys of judge', () => {
+  const accepted = { status: 200, headers: {}, body: JSON.stringify({ jsonrpc: '2.0', id: 1, result: { list: [] } }) }
+  const signed = (afterMs: number, change: Parameters<typeof hmacHeader>[1] = {}) => ({
+    ...{ httpMethod: 'POST', target: '/api', body: body('solution/listSolutions'), answer: accepted },
+    ...{ startedMs: startMs + afterMs, answeredMs: startMs + afterMs + 5 },
+    headers: [
+      ['content-type', 'application/json'],
+      ['authorization', hmacHeader(undefined, { timestamp: String(startMs + afterMs), ...change })],
+    ],
+  })
+  // A secret is believed once a signature with it was accepted.
+  const calls = [signed(0), signed(100, { secret: 'the-secret-of-nobody' })].map((one) => JSON.stringify(one))
+  const traffic = () => write('signed.jsonl', calls.join('\n'))
+  const judge = (keys: string) => call('judge', traffic(), '--keys', write('keys.yaml', keys))
+  const id = rootKey.id
+
+  test.each([
+    ['no key, so nothing', '[]', 0],
+    ['its secret', `- { id: ${id}, secret: ${rootSecret} }`, 1],
+    ['its public key', `- { id: ${id}, publicKeyFile: public.pem }`, 1],
+  ])('a wrong signature that was accepted is judged by %s', async (_by, keys, code) => {
+    write('public.pem', ed25519KeyPair(utf8('an Ed25519 seed of 32 bytes ....')).publicKeyPem)
+    expect(await judge(keys)).toBe(code)
+  })
+
+  test.each([
+    [`id: ${rootSecret}`, ': expected a list of { id, secret } or { id, publicKeyFile }'],
+    [`- { id: a, secret: ${rootSecret}, name: b }`, ', entry 1: unknown key "name", expected "id" with'],
+    [`- { id: a, secret: s }\n- { secret: ${rootSecret} }`, ', entry 2: "id" is missing or not a text'],
+    [`- { id: a, secret: ${rootSecret}, publicKeyFile: b }`, 'entry 1: expected one of "secret" and "publicKeyFile"'],
+    ['- { id: a }', 'entry 1: expected one of "secret" and "publicKeyFile"'],
+    ['- { id: a, publicKeyFile: nowhere.pem }', 'nowhere.pem'],
+  ])('%s cannot be loaded, and no text of it is shown', async (keys, problem) => {
+    expect(await judge(keys)).toBe(2)
+    expect(captured.complaints).toContain('Cannot load ')
+    expect(captured.complaints).toContain(problem)
+    expect(captured.complaints).not.toContain(rootSecret)
+  })
 })

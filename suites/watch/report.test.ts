@@ -1,5 +1,6 @@
 /** What `watch` says at the end, and below each call: nothing that reads as a proof, and for each finding the call that shows it. */
 import { expect, test } from 'vitest'
+import { junitProblems } from '../self/junit-rules.ts'
 import { basicHeader, body, rootSecret } from '../self/made-up-calls.ts'
 import { madeUpCorpus, madeUpMeta } from '../self/made-up-report.ts'
 import {
@@ -64,6 +65,26 @@ test('exit code 1 is said to come from --strict', () => {
   expect(told(calls).text).toContain('\nServer: nothing wrong seen in 3 calls\nVerdict: warnings only (exit code 0)\n')
   const { text } = told(calls, { strict: true })
   expect(text).toContain('\nVerdict: warnings, which --strict makes fail (exit code 1)\n')
+})
+
+test('JUnit and CTRF tell the server and each client apart', () => {
+  const calls = [...reused(3000), asked(9000, { result: listed })]
+  const { report } = told(calls)
+  const { junit, ctrf } = watchRenderers
+  expect(junitProblems(junit(report))).toEqual([])
+  const client = 'key root-id from 127.0.0.1'
+  expect(junit(report).match(/(?<=<testsuite name=")[^"]+/g)).toEqual(['server', client])
+  const { tests, summary } = JSON.parse(ctrf(report)).results as {
+    tests: { name: string; status: string; suite: string[] }[]
+    summary: object
+  }
+  const failed = tests.filter(({ status }) => status === 'failed').map(({ name, suite }) => `${suite}: ${name}`)
+  expect(failed).toEqual([
+    'server: found/authorization/required/let-in',
+    `${client}: refresh/old-pair-gone`,
+    `${client}: refresh/newest-used`,
+  ])
+  expect(summary).toMatchObject({ tests: tests.length, failed: 3, passed: tests.length - 3 })
 })
 
 test('a server that does not conform is said to', () => {

@@ -297,6 +297,17 @@ describe('unavailable', () => {
     expect(await outcomesOf([spec], firstIs(first))).toMatchObject({ outcomes: [outcome], made })
   })
 
+  const refused = { status: 200, body: { jsonrpc: '2.0', id: 1, error: { code: 1, message: 'no' } } }
+  const noncesAreOnce: Answering = (_call, number) => (number === 1 ? 'dropped' : refused)
+  // The call may have been made, and then its signature is refused for its nonce.
+  test.each<[what: string, auth: CallSpec['auth'], outcome: string]>([
+    ['alike says nothing of the call', { header: 'svc-hmac-sha256 root;1;1700000000000;n;c2lnbmF0dXJl' }, 'broken'],
+    ['with a new nonce is the answer', { hmac: 'root' } as CallSpec['auth'], 'refused'],
+    ['with credentials is the answer', { header: basicHeader() }, 'refused'],
+  ])('after an answer was lost, the refusal of a call that is signed %s', async (_what, auth, outcome) => {
+    expect((await outcomesOf([{ ...list, auth }], noncesAreOnce)).outcomes).toEqual([outcome])
+  })
+
   const settings = {
     cleanup: { method: 'keys/remove', params: { id: '$id' } },
     probes: { disable: { method: 'keys/lock', params: { id: '$id' } }, store: { method: 'store/list', params: {} } },
