@@ -180,6 +180,30 @@ test.skipIf(!isProof)(
   },
 )
 
+test('the model waits until keys work that a wrong call of the cases has locked', async () => {
+  let lockedMs = 0
+  let whileLocked = 0
+  const whole = btoa(`${rootKey.id}:${rootKey.secret}`)
+  await using locking = await startMockServer({
+    rootKey,
+    around: (handle) => async (request) => {
+      const isLocked = Date.now() - lockedMs < 1500
+      const [, basic = 'none'] = /basic ([^"=]+)/i.exec(JSON.stringify(request.headers)) ?? []
+      // The wrong call of the case sends the first half.
+      if (lockedMs === 0 && basic !== whole.replaceAll('=', '') && whole.startsWith(basic.slice(0, -2)))
+        lockedMs = Date.now()
+      whileLocked += isLocked ? 1 : 0
+      return handle(isLocked ? { ...request, headers: {} } : request)
+    },
+  })
+  const asked = ['--only', 'basic/accepted', '--explore', '--explore-calls', '60', '--report', 'json']
+  const { code, printed } = await ran(place(`url: ${locking.url}\n`), asked)
+  expect(code, printed).toBe(0)
+  expect(lockedMs).toBeGreaterThan(0)
+  // The run tries the root key once, and then pauses for longer than the lock lasts.
+  expect(whileLocked).toBeLessThanOrEqual(1)
+})
+
 test('a --timeout that leaves no time for a case is named, and ends with 3', async () => {
   const { code, printed } = await ran(place(), ['--timeout', '0.001'])
   expect(printed).toContain('The run ended before its first case: --timeout 0.001 was too short')
