@@ -539,7 +539,11 @@ async function letTimePass(all: Stages): Promise<void> {
 /** Every key is still accepted, with the authorization that works for it. */
 async function everyKeyWorks({ x, keyring }: Caller): Promise<void> {
   x.script = 'still-living'
-  for (const who of [...keyring.secret, ...keyring.narrow.filter((one) => one === 'solution-key')]) {
+  for (const who of [
+    ...keyring.secret,
+    ...keyring.narrow.filter((one) => one === 'solution-key'),
+    ...keyring.untried,
+  ]) {
     await expectAccepted(x, list(basic(who)))
     await expectAccepted(x, list(hmac(who)))
   }

@@ -193,6 +193,8 @@ export function keyringOf(x: Explorer, allowed: Allowed) {
     /** Keys that may only list solutions, for sessions alone. */
     counted: solutionKeys.secret.slice(1).filter((name) => keyOf(x, name)?.works === 'yes'),
     narrowEcc: solutionKeys.ecc.filter(has),
+    /** A key with which no wrong call is made, so that its refusal is that of no lock. */
+    untried: ['untried-key'].filter(has),
     ...allowed,
   }
 }

@@ -63,19 +63,29 @@ interface Unexplored {
   readonly created?: number
   /** Existing keys: the test keys of a run. */
   readonly knownKeys?: readonly KnownKey[]
+  /** Only this run uses the target, and has not filled the places for keys: no later key can have taken the place of an earlier one. */
+  readonly keepsKeys?: boolean
   /** A race before it left more sessions than the limit. */
   readonly hasSurplusSessions?: boolean
 }
 
 export function knownBefore(target: Unexplored) {
-  const { instance, loopback, fresh, created = 0, knownKeys = [], hasSurplusSessions = false } = target
+  const {
+    instance,
+    loopback,
+    fresh,
+    created = 0,
+    keepsKeys = false,
+    knownKeys = [],
+    hasSurplusSessions = false,
+  } = target
   const { settings, root } = instance
   const begun = stateOfTarget(instance, { fresh, hasSurplusSessions })
   const names = new Map<string, Value>([['root', credentialsOf(root)]])
   const known = knownKeys.flatMap((key, at) => {
     const nameless = knownKeys.slice(0, at).filter((other) => other.member === undefined && isLike(key, other)).length
     const name = nameOfKnown(key, nameless)
-    return name === undefined ? [] : [asKnown(key, name)]
+    return name === undefined ? [] : [asKnown(key, name, keepsKeys && key.member === undefined)]
   })
   for (const { name, value } of known) {
     names.set(name, value)
@@ -129,19 +139,21 @@ const isLike = (one: KnownKey, other: KnownKey): boolean =>
 
 /** The explorer's key that another one replaces. @param nameless how many keys of its kind before it are no test keys */
 function nameOfKnown({ member, privateKey }: KnownKey, nameless: number): string | undefined {
-  if (member === undefined) return (privateKey === undefined ? solutionKeys.secret : solutionKeys.ecc)[nameless]
+  const secretKeys = [...solutionKeys.secret, 'untried-key']
+  if (member === undefined) return (privateKey === undefined ? secretKeys : solutionKeys.ecc)[nameless]
   return Object.keys(plannedKeys).find((name) => plannedKeys[name]?.member === member)
 }
 
 /** Which areas a key's scope may name is open, so a test key may have been created without those that no example of the document names. */
 const perhapsMissing = areas.filter((area) => area !== 'solution' && area !== 'context')
 
-function asKnown(known: KnownKey, name: string): { name: string; value: Value; key: Key } {
+/** @param isKept no later key can have taken its place, and nobody tried its secret in vain, so it must still work */
+function asKnown(known: KnownKey, name: string, isKept: boolean): { name: string; value: Value; key: Key } {
   const { member, name: label = member ?? '' } = known
   const { scope = null } = plannedKeys[name] ?? {}
   const origin = member === undefined ? 'a key of a case' : `test key ${member}`
-  // It may have been removed to make room for another one.
-  const key = keyBefore(known, { name: label, scope, doubtful: scope === null ? perhapsMissing : [], origin })
+  const works = isKept ? 'yes' : 'unknown'
+  const key = keyBefore(known, { name: label, scope, works, doubtful: scope === null ? perhapsMissing : [], origin })
   return { name, key, value: { ...credentialsOf(known), name: label } }
 }
 

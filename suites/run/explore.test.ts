@@ -43,7 +43,11 @@ test('the model gets the keys of the cases that may only list solutions', () => 
     made('narrow', { secret: 's', scope: ['solution'] }),
     made('another', { secret: 's', scope: ['solution'] }),
   ]
-  expect(after(entries).knownKeys.map(({ name }) => name)).toEqual(['narrow', 'another', 'ecc'])
+  const namesOf = (all: readonly CreatedKeysEntry[]) => after(all).knownKeys.map(({ name }) => name)
+  expect(namesOf(entries)).toEqual(['narrow', 'another', 'ecc'])
+  // Of four the first is the one with which no wrong call is made.
+  const more = ['third', 'fourth'].map((name) => made(name, { secret: 's', scope: ['solution'] }))
+  expect(namesOf([...entries, ...more])).toEqual(['another', 'third', 'fourth', 'narrow', 'ecc'])
 })
 
 test('the model tries no wrong creation where one was accepted: the race for keys needs the places', () => {
@@ -53,28 +57,33 @@ test('the model tries no wrong creation where one was accepted: the race for key
   expect(after([right, made('wrong', { secret: 's' })]).triesCreations).toBe(false)
 })
 
-test('the model calls with it', async () => {
-  const { handle, context } = createHandler({ clock: 'virtual', rootKey: { id: 'root', secret: 'root-secret' } })
-  const root = { kind: 'secret', id: 'root', secret: 'root-secret' } as const
-  const headers = new Set<string | undefined>()
-  const { requirements } = await openCorpus()
-  const watched: typeof handle = (request) => {
-    headers.add(request.headers.authorization)
-    return handle(request)
-  }
-  const entries = [made('narrow', { secret: 'narrow-secret', scope: ['solution'] })]
-  const exploration = openExploration({
-    ...after(entries),
-    instance: memoryInstance({ handle: watched, clock: context.clock, root, settings: bareSettings }),
-    loopback: true,
-    seconds: 60,
-    requirements,
-    say: () => {},
-  })
-  await exploration.ask()
-  await exploration.finish()
-  expect(headers).toContain(`Basic ${btoa('id-of-narrow:narrow-secret')}`)
-})
+test.each([[true], [false]])(
+  'the model calls with it, and finds that it does not work, where no later key can have taken its place: %s',
+  async (hasPlaces) => {
+    const { handle, context } = createHandler({ clock: 'virtual', rootKey: { id: 'root', secret: 'root-secret' } })
+    const root = { kind: 'secret', id: 'root', secret: 'root-secret' } as const
+    const headers = new Set<string | undefined>()
+    const { requirements } = await openCorpus()
+    const watched: typeof handle = (request) => {
+      headers.add(request.headers.authorization)
+      return handle(request)
+    }
+    const entries = [made('narrow', { secret: 'narrow-secret', scope: ['solution'] })]
+    const exploration = openExploration({
+      ...after(entries, { hasPlaces }),
+      instance: memoryInstance({ handle: watched, clock: context.clock, root, settings: bareSettings }),
+      loopback: true,
+      seconds: 60,
+      requirements,
+      say: () => {},
+    })
+    await exploration.ask()
+    const { findings } = await exploration.finish()
+    // The server does not know the key.
+    expect(findings.length > 0).toBe(hasPlaces)
+    expect(headers).toContain(`Basic ${btoa('id-of-narrow:narrow-secret')}`)
+  },
+)
 
 test.each([
   [4, 4],

@@ -112,6 +112,7 @@ export function afterCases({ allow, entries, testKeys, hasPlaces, ...after }: Af
     // Removed keys and refused creations may count.
     fresh: hasPlaces && perhapsCounted === 0,
     created,
+    keepsKeys: hasPlaces,
     triesBefore: triesOfCases,
     hasSurplusSessions: after.hasSurplusSessions ?? false,
     newKeys: Math.max(0, Math.min(modelCosts.newKeys, keyLimit - created - sparePlaces)),
@@ -134,7 +135,14 @@ function narrowKeys(keys: readonly CreatedKey[]): CreatedKey[] {
   const narrow = keys.filter(({ member, scope }) => member === undefined && scope?.join() === 'solution')
   const signers = narrow.filter(({ privateKey }) => privateKey !== undefined)
   const others = narrow.filter(({ privateKey, secret }) => privateKey === undefined && secret !== undefined)
-  return [...others.slice(0, solutionKeys.secret.length), ...signers.slice(0, solutionKeys.ecc.length)]
+  const most = solutionKeys.secret.length
+  // An access token created the first one, which must outlive it.
+  const untried = others.length > most ? others.slice(0, 1) : []
+  return [
+    ...others.slice(untried.length, untried.length + most),
+    ...untried,
+    ...signers.slice(0, solutionKeys.ecc.length),
+  ]
 }
 
 /** How long the model may go on, and how long beyond that for what it repeats. @param leftMs what the run has left; undefined: no limit */
