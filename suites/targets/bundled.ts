@@ -11,7 +11,7 @@ import {
   serve,
   startMockServer,
 } from '../../mock-server/index.ts'
-import { bareSettings, type Instance, type Target, type TargetSettings, type WireRequest } from '../engine/target.ts'
+import { bareSettings, type Instance, type Target, type TargetSettings } from '../engine/target.ts'
 
 /** A second loopback address; on systems without one, cases that need it are not testable. */
 const secondAddress = '127.0.0.12'
@@ -109,8 +109,10 @@ async function startBundled(options: ServerOptions, settings: Partial<TargetSett
   const started = { server, wire, startMs: server.clock.now() }
   if (withSockets) return started
   const { openInProcess } = await import('./in-memory.ts')
-  const send = openInProcess({ handle: server.handle, baseUrl: server.url, secondAddress })
-  return { ...started, wire: { ...wire, send: (request: WireRequest) => send(request) ?? wire.send(request) } }
+  return {
+    ...started,
+    wire: { ...wire, ...openInProcess({ handle: server.handle, baseUrl: server.url, secondAddress }, wire) },
+  }
 }
 
 async function stop({ server, wire }: Bundled): Promise<void> {

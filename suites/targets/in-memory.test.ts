@@ -10,11 +10,23 @@ const requestTimeoutMs = 5_000
 const secondAddress = '127.0.0.12'
 let server: MockServer
 let wire: Wire
-let send: ReturnType<typeof openInProcess>
+let inProcess: ReturnType<typeof openInProcess>
+/** What was sent over the wire. */
+const sent: WireRequest[] = []
+const overWire: Parameters<typeof openInProcess>[1] = {
+  send: (request) => {
+    sent.push(request)
+    return wire.send(request)
+  },
+  sendTogether: (requests) => {
+    sent.push(...requests)
+    return wire.sendTogether(requests)
+  },
+}
 beforeAll(async () => {
   server = await startMockServer({ clock: 'virtual', profile: { basePath: '/base' } })
   wire = openWire({ baseUrl: server.url, requestTimeoutMs, secondAddress })
-  send = openInProcess({ handle: server.handle, baseUrl: server.url, secondAddress })
+  inProcess = openInProcess({ handle: server.handle, baseUrl: server.url, secondAddress }, overWire)
 })
 afterAll(async () => {
   wire.close()
@@ -45,7 +57,7 @@ test.each<[string, () => WireRequest]>([
   ['malformed JSON', () => call('', { body: Buffer.from('{') })],
   ['another path', () => call('solution/listSolutions', { path: '/other' })],
 ])('%s gets the same answer as over HTTP', async (_name, request) => {
-  const without = await send(request())
+  const without = await inProcess.send(request())
   const over = await wire.send(request())
   if (without?.kind !== 'answer' || over.kind !== 'answer') throw new Error('There is no answer')
   expect(without.status).toBe(over.status)
@@ -54,15 +66,35 @@ test.each<[string, () => WireRequest]>([
   expect(without.headers).toEqual(headers)
 })
 
-test('raw requests, long bodies and headers sent twice need a connection', () => {
-  expect(send(call('x', { raw: true }))).toBeUndefined()
-  expect(send(call('x', { body: Buffer.alloc(300_000) }))).toBeUndefined()
-  expect(send(call('x', { headers: [basic('a'), basic('b')] }))).toBeUndefined()
+test('raw requests, long bodies and headers sent twice need a connection, and races with one of them', async () => {
+  const plain = call('solution/listSolutions')
+  const needing = [
+    call('x', { raw: true }),
+    call('x', { body: Buffer.alloc(300_000) }),
+    call('x', { headers: [basic('a'), basic('b')] }),
+  ]
+  for (const request of needing) await inProcess.send(request)
+  await inProcess.sendTogether([plain, plain])
+  expect(sent.splice(0)).toEqual(needing)
+  const race = [plain, ...needing.slice(2)]
+  await inProcess.sendTogether(race)
+  expect(sent.splice(0)).toEqual(race)
+})
+
+test('calls at once are answered in their own places, and each is heard', async () => {
+  const heard: number[] = []
+  const answers = await inProcess.sendTogether(
+    ['solution/listSolutions', 'solution/noSuchOperation'].map((method) => call(method)),
+    (index) => heard.push(index),
+  )
+  const bodies = answers.map((answer) => (answer.kind === 'answer' ? String(Buffer.from(answer.body)) : ''))
+  expect(bodies.map((body) => body.includes('"error"'))).toEqual([false, true])
+  expect(heard.sort()).toEqual([0, 1])
 })
 
 test('a connection that is dropped is no answer', async () => {
   server.faults.add({ fault: 'drop', when: 'before', method: 'solution/listSolutions' })
-  expect(await send(call('solution/listSolutions'))).toMatchObject({ kind: 'none', stale: false })
+  expect(await inProcess.send(call('solution/listSolutions'))).toMatchObject({ kind: 'none', stale: false })
 })
 
 test('only calls on the kept connection, and requests with one name, share a number', async () => {
@@ -71,10 +103,10 @@ test('only calls on the kept connection, and requests with one name, share a num
     seen.push(connection)
     return { status: 200, headers: {}, body: '' }
   }
-  const numbering = openInProcess({ handle, baseUrl: server.url, secondAddress })
+  const numbering = openInProcess({ handle, baseUrl: server.url, secondAddress }, overWire)
   const connections = ['kept', 'own one', 'fresh', 'own two', 'unused', 'kept', 'own one'] as const
-  for (const connection of connections) await numbering(call('x', { connection }))
-  await numbering(call('x', { from: 'second-address' }))
+  for (const connection of connections) await numbering.send(call('x', { connection }))
+  await numbering.send(call('x', { from: 'second-address' }))
   const [kept, one, , , , keptAgain, oneAgain] = seen
   expect([keptAgain, oneAgain]).toEqual([kept, one])
   expect(new Set(seen).size).toBe(6)

@@ -44,11 +44,25 @@ const firstAddress = '127.0.0.1'
 const mostBodyBytes = 256 * 1024
 const mostHeaderBytes = 8 * 1024
 
-/** Returns a `send` that hands a request to the handler, or undefined where that request needs a connection. */
-export function openInProcess(options: MemoryOptions): (request: WireRequest) => Promise<WireAnswer> | undefined {
+/** Hands requests to the handler; those that need a connection take `wire`. */
+export function openInProcess(
+  options: MemoryOptions,
+  wire: Pick<Instance, 'send' | 'sendTogether'>,
+): Pick<Instance, 'send' | 'sendTogether'> {
   const send = openHandler(options)
-  return (request) => (needsConnection(request) ? undefined : afterOthers(() => send(request)))
+  return {
+    send: (request) => (needsConnection(request) ? wire.send(request) : afterOthers(() => send(request))),
+    sendTogether: (requests, heard) =>
+      requests.some(needsConnection) ? wire.sendTogether(requests, heard) : atOnce(send, requests, heard),
+  }
 }
+
+/** Each call begins before another is answered, unless the server answers within the same tick. */
+const atOnce = (
+  send: Instance['send'],
+  requests: WireRequest[],
+  heard?: (index: number) => void,
+): Promise<WireAnswer[]> => Promise.all(requests.map((request, index) => send(request).finally(() => heard?.(index))))
 
 /** Lets timers and messages of the run be handled between two calls. */
 async function afterOthers<T>(call: () => Promise<T>): Promise<T> {
@@ -78,8 +92,7 @@ export function memoryInstance({
     baseUrl,
     clock: moved,
     send,
-    sendTogether: (requests, heard) =>
-      Promise.all(requests.map((request, index) => send(request).finally(() => heard?.(index)))),
+    sendTogether: (requests, heard) => atOnce(send, requests, heard),
     close: async () => {},
   }
 }
