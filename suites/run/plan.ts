@@ -128,7 +128,7 @@ const farCallMs = 110
 /** How long the suite takes to start and to write its report. In ms. */
 const startMs = 1500
 
-/** The assumed number of calls under way if the user does not set it; it grows from four to sixteen. */
+/** The assumed number of calls under way if the user does not set it; it grows to sixteen. */
 const usualAtOnce = 12
 
 /**

@@ -472,9 +472,9 @@ describe('call limit', () => {
   const lost: WireAnswer = { kind: 'none', reason: 'reset', refusedConnection: false, stale: false }
 
   /** The limit of a distant target. */
-  function limitOf(concurrency: number | null, rate = 0) {
+  function limitOf(concurrency: number | null, rate = 0, roundTripMs = 20) {
     const target = { baseUrl: 'http://far.example', clock: { controlled: false }, settings: { concurrency, rate } }
-    return limitFor(target as Parameters<typeof limitFor>[0], noFacts())
+    return limitFor(target as Parameters<typeof limitFor>[0], { ...noFacts(), roundTripMs })
   }
 
   /** Hears answers: how many, and how long each of them took in ms. */
@@ -554,12 +554,13 @@ describe('call limit', () => {
     expect(hear(limit, [8, 200])).toBe(3)
   })
 
-  test('a given number stays, and a rate bounds it', () => {
+  test('a given number stays, a rate bounds it, and more are made of a target far away', () => {
     const fixed = limitOf(3)
     hear(fixed, [100, 1])
     fixed.hear(1, lost)
     expect(fixed.atOnce).toBe(3)
     expect(limitOf(null, 2).atOnce).toBe(2)
+    expect(limitOf(null, 0, 100).atOnce).toBe(8)
   })
 
   test('an urgent call goes before the others that wait', async () => {

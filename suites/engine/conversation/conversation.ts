@@ -356,7 +356,8 @@ const nearMs = 15
 /** How many calls may be under way at once, judging by what is known of the connection to the target. */
 export function limitFor(instance: Instance, facts: TargetFacts) {
   const { rate } = instance.settings
-  return createCallLimit(callsAtOnce(instance, facts), rate > 0 ? Math.ceil(rate) : undefined)
+  const first = facts.roundTripMs >= farMs ? firstWhereFar : firstCalls
+  return createCallLimit(callsAtOnce(instance, facts), { first, highest: rate > 0 ? Math.ceil(rate) : mostCalls })
 }
 
 /**
@@ -642,8 +643,11 @@ function createGate<Item>(isKeptOut: (item: Item, before: readonly Item[]) => bo
 // not at all.
 
 /** The number of calls to begin with, and the maximum, where the user does not set it. */
-const first = 4
-const most = 16
+const firstCalls = 4
+const mostCalls = 16
+/** Of a target that is so far away, eight calls at once ask less in a second than four of a near one. */
+const farMs = 80
+const firstWhereFar = 8
 
 /** An answer counts as slow if it takes this many times as long as the quickest ones, and this much longer. */
 const timesSlower = 1.5
@@ -653,7 +657,7 @@ const slowerByMs = 5
 const fewestAnswers = 8
 
 /** @param fixed the number of calls; null: as many as the target can take */
-function createCallLimit(fixed: number | null, highest = most) {
+function createCallLimit(fixed: number | null, { first, highest }: { first: number; highest: number }) {
   const fewest = Math.min(first, highest)
   let atOnce = fixed ?? fewest
   let took: number[] = []
