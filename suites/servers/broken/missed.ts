@@ -11,6 +11,7 @@ const reasons: readonly (readonly [why: string, ...ids: string[]])[] = [
     'scope-refused-in-grant-is-added-to-key',
     'address-not-checked-when-refreshed-token-creates-key',
     'refused-creation-in-flight-rolls-back-accepted-ones',
+    'public-key-as-list-of-lines-accepted',
   ],
   [
     'calls through sockets arrive too far apart; with calls in memory, the model finds them',
@@ -55,6 +56,10 @@ const reasons: readonly (readonly [why: string, ...ids: string[]])[] = [
     'whole-mac-taken-on-key-creation',
     'whole-mac-of-key-without-apikey-scope-accepted',
     'key-created-in-session-ends-with-it',
+    'creation-with-repeated-id-answered-as-before',
+    'initial-key-creates-no-keys-once-another-key-may',
+    'five-keys-created',
+    'keys-end-after-30-days',
   ],
   [
     'shows only if a full minute passes while the sessions are new, and is not seen again',
