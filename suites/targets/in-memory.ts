@@ -1,6 +1,7 @@
 /**
  * A server as a function, called without a socket: sockets take most of the time of a loopback call, and few cases are about them. Raw
- * requests and races of cases are about the connection and still use HTTP.
+ * requests are about the connection and still use HTTP. Calls at once begin one after another before any of them is answered, so they meet in a
+ * server that waits for something meanwhile; through sockets they arrive further apart.
  */
 import {
   type Clock,
@@ -57,7 +58,6 @@ export function openInProcess(
   }
 }
 
-/** Each call begins before another is answered, unless the server answers within the same tick. */
 const atOnce = (
   send: Instance['send'],
   requests: WireRequest[],
