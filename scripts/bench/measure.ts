@@ -60,11 +60,6 @@ export const figureBeside = (
   wanted,
 })
 
-export function isMet({ value, ratio, wanted }: Figure): boolean {
-  const { atMost = Number.POSITIVE_INFINITY, ratioAtMost = Number.POSITIVE_INFINITY, ratioAtLeast = 0 } = wanted
-  return value <= atMost && (ratio ?? 0) <= ratioAtMost && (ratio ?? Number.POSITIVE_INFINITY) >= ratioAtLeast
-}
-
 export function valueText({ value, unit }: Pick<Figure, 'value' | 'unit'>): string {
   if (unit === 'calls/s') return `${Math.round(value).toLocaleString('en')} calls/s`
   if (unit === 'packages') return `${value}`
@@ -72,16 +67,37 @@ export function valueText({ value, unit }: Pick<Figure, 'value' | 'unit'>): stri
   return `${value.toFixed(value < 10 ? 1 : 0)} ${unit}`
 }
 
-export function wantedText({ wanted, unit }: Figure): string {
+/** What must hold of a figure, in words, and whether it does. */
+function bounds({ value, ratio, wanted, unit }: Figure): { text: string; isMet: boolean }[] {
   const { atMost, ratioAtMost, ratioAtLeast } = wanted
+  const bound = (limit: number | undefined, text: (limit: number) => string, isMet: (limit: number) => boolean) =>
+    limit === undefined ? [] : [{ text: text(limit), isMet: isMet(limit) }]
   return [
-    atMost === undefined ? [] : `at most ${valueText({ value: atMost, unit })}`,
-    ratioAtMost === undefined ? [] : `ratio at most ${ratioAtMost}`,
-    ratioAtLeast === undefined ? [] : `ratio at least ${ratioAtLeast}`,
+    ...bound(
+      atMost,
+      (limit) => `at most ${valueText({ value: limit, unit })}`,
+      (limit) => value <= limit,
+    ),
+    ...bound(
+      ratioAtMost,
+      (limit) => `ratio at most ${limit}`,
+      (limit) => (ratio ?? 0) <= limit,
+    ),
+    ...bound(
+      ratioAtLeast,
+      (limit) => `ratio at least ${limit}`,
+      (limit) => (ratio ?? Number.POSITIVE_INFINITY) >= limit,
+    ),
   ]
-    .flat()
-    .join(', ')
 }
+
+export const isMet = (figure: Figure): boolean => bounds(figure).every((bound) => bound.isMet)
+
+/** The goals of a figure; each that is missed says so. */
+export const wantedText = (figure: Figure): string =>
+  bounds(figure)
+    .map(({ text, isMet }) => (isMet ? text : `${text}: missed`))
+    .join(', ')
 
 /** A row of Markdown for each figure. */
 export function figureTable(figures: readonly Figure[]): string {
@@ -89,8 +105,7 @@ export function figureTable(figures: readonly Figure[]): string {
     const { name, reference, ratio } = figure
     const neighbour =
       reference === undefined ? '' : `${reference.name}: ${valueText({ ...figure, value: reference.value })}`
-    const goal = `${wantedText(figure)}${isMet(figure) ? '' : ': missed'}`
-    const cells = [name, valueText(figure), neighbour, ratio?.toFixed(2) ?? '', goal, figure.runs]
+    const cells = [name, valueText(figure), neighbour, ratio?.toFixed(2) ?? '', wantedText(figure), figure.runs]
     return `| ${cells.join(' | ')} |`
   })
   return ['| what | measured | compared with | ratio | goal | runs |', '|---|---|---|---|---|---|', ...rows].join('\n')
