@@ -1,7 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { interruptedExitCode, SuiteError, usageError } from '../engine/errors.ts'
-import { counted } from '../engine/group.ts'
 import type { Corpus } from '../engine/language/fixture-types.ts'
 import { line, lines, printable } from '../engine/printable.ts'
 import { runRenderers } from '../report/formats.ts'
@@ -126,8 +125,8 @@ async function runOnce(options: RunOptions, progress: Progress, again: readonly 
   writeFormats(report, runRenderers(), options.reports, options)
   const [defect] = result.defects
   if (defect !== undefined) {
-    const cases = counted(result.defects.length, 'case')
-    writeError(lines([line`The suite itself failed in ${cases}, which is a defect of the suite: ${defect}`]))
+    const more = result.defects.length === 1 ? '' : ` (and ${result.defects.length - 1} more)`
+    writeError(lines([line`The suite itself failed, which is a defect of the suite: ${defect}${more}`]))
   }
   if (result.isStuck) leaveStuckWorker(report.exitCode)
   const failed = failedIds(report)

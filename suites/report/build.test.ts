@@ -336,6 +336,8 @@ describe('a lost race', async () => {
     expect(plain?.again).toBe('run --disposable --only basic/credentials --trace')
     const traced = build([outcome('basic/credentials', 'basic/credentials', 'failed')], { options: { trace: true } })
     expect(traced.cases[0]?.again).toMatch(/ --only basic\/credentials$/)
+    const other = build([outcome('basic/credentials', 'basic/credentials', 'failed')], { options: { again: 'run x' } })
+    expect(other.cases[0]?.again).toBe('run x --only basic/credentials --trace')
   })
 })
 

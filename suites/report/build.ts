@@ -67,6 +67,8 @@ interface BuildInput {
     partial: 'only' | 'shard' | null
     /** What `--skip` left out, if it has no outcome. */
     skipped?: readonly { id: string; reason: string }[]
+    /** The beginning of the command that runs a case again; `again` of `meta` unless given. */
+    again?: string
     /** The run showed whole exchanges, so the command that runs a case again need not ask for them. */
     trace?: boolean
     /** The exit code of a run that was interrupted or lost its target; the table does not cover it. */
@@ -214,7 +216,7 @@ function againOf(
     id.startsWith('test-keys/') || (scenario && testCase && testKeysUsed(scenario, testCase, created).size > 0)
   const needsFresh = leavesMuch || (isFull && (usesCreated || needs.includes('keys')))
   const where = needsFresh && meta.target !== 'bundled' ? ' # on a fresh instance' : ''
-  return `${meta.again} --only ${shellWord(only)}${options.trace ? '' : ' --trace'}${where}`
+  return `${options.again ?? meta.again} --only ${shellWord(only)}${options.trace ? '' : ' --trace'}${where}`
 }
 
 function mergeObservations(corpus: Corpus, observed: readonly Observed[]): Report['observations'] {

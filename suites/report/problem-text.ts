@@ -279,7 +279,7 @@ const gapTexts: TextOfKind<Gap> = {
   'area-absent': ({ area }) => `the target file declares the API area ${area} absent`,
   'needs-probe': ({ probe }) => probesText([probe]),
   'few-places-for-keys': ({ places, wrongly }) =>
-    `fewer than ${places} places for API keys remain on the target${wrongly ? ', because it created keys where it had to refuse' : ''}; a cleanup method in the target file would free some, and "svc-conformance keys" lists what earlier runs left there`,
+    `fewer than ${places} places for API keys remain on the target${wrongly ? ', because it created keys where it had to refuse' : ''}; a cleanup method in the target file would free some, and "svc-conformance keys" lists what runs left there`,
   'no-place-for-keys': ({ fresh, created }) =>
     fresh && created === 0
       ? 'the target creates no API key at all; if it is fresh, as --disposable says, its creation of keys is broken, and otherwise its ten places are taken: start a fresh one'

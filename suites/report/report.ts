@@ -19,7 +19,7 @@ export interface Meta {
   node: string
   /** The requirement set that decides the verdict, such as `1.0`; `current` for every case of this version of the suite. */
   set: string
-  /** The command that reproduces this run, without secrets; `--only ID` is added to it, and `--trace` unless the run had it. */
+  /** The command that repeats this run, without secrets. */
   again: string
   /** The safety classes that were open. */
   allow: string[]

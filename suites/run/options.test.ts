@@ -171,6 +171,18 @@ test('what runs, how long, and by which set', () => {
   expect(read).toMatchObject({ ...flags, seed: 7, bail: 2 })
 })
 
+test('the command that repeats the run keeps what decides what is run and how it is judged, that of a case what matters to it', () => {
+  const judging = { set: '1.0', known: 'known.yaml', strict: true, wait: '90' }
+  const calls = { skip: ['basic=none yet', 'limits=full'], explore: false, exploreCalls: '7' }
+  const { again, againForCase } = readRunOptions({ url, ...key, ...judging, ...calls, bail: '1', trace: true }, {})
+  const ofCase = `npx svc-conformance run --url ${url} --wait 90 --set 1.0 --known known.yaml --strict`
+  expect(againForCase).toBe(ofCase)
+  expect(again).toBe(`${ofCase} --skip 'basic=none yet' --skip limits=full --no-explore --explore-calls 7`)
+  expect(readRunOptions({ url, ...key, explore: true }, {}).again).toBe(
+    `npx svc-conformance run --url ${url} --explore`,
+  )
+})
+
 test('reports, skips and shards are read', () => {
   const { reports, skip, shard } = readRunOptions(
     { report: ['text', 'json=a=b.json', 'html=r.html'], skip: ['tokens=it is slow = really'], shard: '2/4' },

@@ -118,8 +118,10 @@ export interface RunOptions
   rowsAlone: boolean
   set: string
   reports: flag.ReportRequest[]
-  /** The command that repeats this run, without secrets and without flags that select cases. */
+  /** The command that repeats this run, without secrets and without flags that select cases but `--skip`. */
   again: string
+  /** The beginning of the one that repeats a case. */
+  againForCase: string
 }
 
 /** How a server at a URL is reached, and what may be done there. */
@@ -157,6 +159,23 @@ export function readRunOptions(typed: flag.Typed<typeof runFlags>, env: Environm
     target?.doubts.push(
       '"--explore-calls" has no effect: the model makes no calls in this run; "--explore" asks for them',
     )
+  const repeated = {
+    url: target?.url ?? null,
+    target: named.path,
+    fixtures,
+    scheme: typed.scheme === undefined ? null : scheme,
+    tokenPrefix: typed.tokenPrefix === undefined ? null : tokenPrefix,
+    // What spares the target.
+    rate: typed.rate ?? null,
+    concurrency: typed.concurrency ?? null,
+    disposable,
+    allow: disposable || target === null || target.allow.length === 0 ? null : target.allow.join(','),
+    // Some cases are only run with a longer wait.
+    wait: (flags.wait ?? 0) > defaultWaitSeconds ? (typed.wait ?? null) : null,
+    set: flags.set,
+    known: flags.known,
+    strict: flags.strict,
+  }
   return {
     ...flags,
     target,
@@ -166,17 +185,13 @@ export function readRunOptions(typed: flag.Typed<typeof runFlags>, env: Environm
     set: flags.set ?? everyCase,
     reports: flag.withText(flags.report),
     again: flag.commandLine('run', {
-      url: target?.url ?? null,
-      target: named.path,
-      fixtures,
-      scheme: typed.scheme === undefined ? null : scheme,
-      tokenPrefix: typed.tokenPrefix === undefined ? null : tokenPrefix,
-      // What spares the target.
-      rate: typed.rate ?? null,
-      concurrency: typed.concurrency ?? null,
-      disposable,
-      allow: disposable || target === null || target.allow.length === 0 ? null : target.allow.join(','),
+      ...repeated,
+      skip: typed.skip ?? [],
+      explore: flags.explore === true,
+      noExplore: flags.explore === false,
+      exploreCalls: typed.exploreCalls ?? null,
     }),
+    againForCase: flag.commandLine('run', repeated),
   }
 }
 

@@ -217,18 +217,19 @@ function createdThings(
   const tried = count(creations) - wanted
   const earlier = isCleaned ? null : earlierKeys(target)
   const recorded = earlier === null ? 0 : earlier.keys.length + earlier.unanswered.length
-  const keys = isCleaned ? wanted : Math.min(wanted, Math.max(0, keyLimit - sparePlaces - recorded))
+  const spare = fills(testable, 'keys') ? 0 : sparePlaces
+  const keys = isCleaned ? wanted : Math.min(wanted, Math.max(0, keyLimit - spare - recorded))
+  const stay = tokens === 1 ? 'stays valid until it expires' : 'stay valid until they expire'
   return [
-    ...(wanted > 0 ? [createdKeys(testable, keys, isCleaned)] : []),
-    ...(keys < wanted && recorded > 0 && !fills(testable, 'keys') ? [earlierKeysThere(recorded)] : []),
+    ...(wanted > 0 ? [createdKeys(testable, { keys, wanted, recorded, isCleaned })] : []),
     ...(keys > 0 && !isCleaned && lasts ? [howKeysGo] : []),
     ...(tried > 0 && recorded < keyLimit ? [wrongKeys(Math.min(tried, keyLimit - recorded), keys > 0)] : []),
     ...(tokens > 0
-      ? [
-          `about ${counted(tokens, 'token pair')}, which stay valid until they expire${isShared ? ` and ${mayPushOut}` : ''}`,
-        ]
+      ? [`about ${counted(tokens, 'token pair')}, which ${stay}${isShared ? ` and ${mayPushOut}` : ''}`]
       : []),
-    ...(fills(testable, 'sessions') ? [`sessions up to the limit of 16, which ${mayPushOut}`] : []),
+    ...(fills(testable, 'sessions')
+      ? [`sessions up to the limit of 16${isShared ? `, which ${mayPushOut}` : ''}`]
+      : []),
   ]
 }
 
@@ -240,17 +241,20 @@ const wrongKeys = (most: number, isMore: boolean): string =>
 const howKeysGo =
   'these keys stay there: "cleanup" in a target file names a method that removes them, "testKeys" keeps those that the next run can use'
 
-function createdKeys(testable: readonly Item[], keys: number, isCleaned: boolean): string {
+function createdKeys(
+  testable: readonly Item[],
+  { keys, wanted, recorded, isCleaned }: { keys: number; wanted: number; recorded: number; isCleaned: boolean },
+): string {
   const fillsKeys = fills(testable, 'keys')
   if (isCleaned) {
     const atOnce = fillsKeys || keys > keyLimit ? `, at most ${keyLimit} at once` : ''
     return `${counted(keys, 'API key')}${atOnce}, removed through the cleanup method`
   }
-  return fillsKeys ? 'API keys up to the limit of ten' : counted(keys, 'API key')
+  const number = counted(keys, 'API key')
+  if (keys < wanted && recorded > 0)
+    return `${keys === 0 ? 'no API key' : `at most ${number}`}, because ${counted(recorded, 'API key')} of earlier runs ${recorded === 1 ? 'is' : 'are'} recorded there: "svc-conformance keys" lists them`
+  return fillsKeys ? 'API keys up to the limit of ten' : number
 }
-
-const earlierKeysThere = (count: number): string =>
-  `not more, because ${counted(count, 'API key')} of earlier runs ${count === 1 ? 'is' : 'are'} recorded there: "svc-conformance keys" lists them`
 
 /** The assumed length of a wait for a time that the server reports, which is not known in advance. */
 const usualWaitMs = 3000

@@ -86,8 +86,8 @@ export async function runSuite(suite: SuiteRun): Promise<SuiteResult> {
     seed,
     unique,
     trace,
-    bail: bail === null ? null : { failures: bail, known },
-    ...(target === null ? { taken: new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT) } : {}),
+    bail: bail === null ? null : { failures: bail, met: sharedCount(), known },
+    ...(target === null ? { taken: sharedCount() } : {}),
     channel: `svc-conformance-${process.pid}-${unique}`,
     endsAtMs: endings.cases.endsAtMs,
   }
@@ -99,6 +99,9 @@ export async function runSuite(suite: SuiteRun): Promise<SuiteResult> {
     endings.stop()
   }
 }
+
+/** An Int32 that threads share. */
+const sharedCount = (): SharedArrayBuffer => new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
 
 type Endings = ReturnType<typeof openEndings>
 
@@ -348,7 +351,7 @@ async function runInWorkers(
       outcomes: [...outcomes.values(), ...notReached({ planned }, missing, stopped)],
       facts: request.facts ?? null,
       stopped,
-      defects: stopped === null ? [...defects, ...(missing.length > 0 ? whyLost(workers.lost) : [])] : [],
+      defects: stopped !== null ? [] : missing.length > 0 && defects.length === 0 ? whyLost(workers.lost) : defects,
       isStuck,
     }
   } finally {
@@ -356,8 +359,7 @@ async function runInWorkers(
   }
 }
 
-const whyLost = (known: readonly string[]): readonly string[] =>
-  known.length > 0 ? known : ['a thread ended before its cases did']
+const whyLost = (known: string[]): string[] => (known.length > 0 ? known : ['a thread ended before its cases did'])
 
 type Workers = ReturnType<typeof startWorkers>
 
@@ -469,6 +471,10 @@ function collectOutcomes(listener: RunListener) {
     },
     onTestModuleEnd(module) {
       for (const error of module.errors()) defects.push(error.message)
+    },
+    // A thread that vitest had taken died, or threw outside of its cases.
+    onTestRunEnd(_modules, errors) {
+      for (const { message, cause } of errors) defects.push(cause?.message ?? message)
     },
   }
   return { reporter, listener: hear, outcomes, defects, noteStop, stopped: () => stopped }
@@ -601,6 +607,7 @@ function reportWith(run: FinishedRun, known: readonly KnownEntry[], ownExitCode:
     left: result.left,
     options: {
       strict: options.strict,
+      again: options.againForCase,
       trace: options.trace,
       partial: options.shard !== null ? 'shard' : planned.isPartial ? 'only' : null,
       skipped: options.skip,

@@ -40,8 +40,8 @@ interface RunSetup
   random: Random
   /** What the preflight found, if it already ran; otherwise the run starts with it. */
   facts?: TargetFacts | null
-  /** Ends the run after this many failures that are not in the baseline. */
-  bail?: { failures: number; isKnown: (outcome: CaseOutcome) => boolean } | null
+  /** Ends the run after this many failures that are not in the baseline; `met`: those of all threads, in one Int32 that they share. */
+  bail?: { failures: number; met: SharedArrayBuffer; isKnown: (outcome: CaseOutcome) => boolean } | null
   /** Ends the run from outside. */
   ending?: Ending
   listener?: RunListener
@@ -182,11 +182,12 @@ async function listen(setup: RunSetup, instance: Instance, facts: TargetFacts): 
 }
 
 function failureCounter({ bail }: RunSetup, { stopping }: Run): (outcome: CaseOutcome) => void {
-  let failures = 0
+  if (!bail) return () => {}
+  const met = new Int32Array(bail.met)
   return (outcome) => {
-    if (!bail || outcome.verdict !== 'failed' || bail.isKnown(outcome)) return
-    failures += 1
-    if (failures >= bail.failures) stopping.stop({ kind: 'bail', failures })
+    if (outcome.verdict === 'failed' && !bail.isKnown(outcome)) Atomics.add(met, 0, 1)
+    // Another thread may have met the last one.
+    if (Atomics.load(met, 0) >= bail.failures) stopping.stop({ kind: 'bail', failures: bail.failures })
   }
 }
 

@@ -40,15 +40,18 @@ function startThread(what: 'bundled' | 'url') {
   let isFree = true
   let hasFailed = false
   let onLost = (_error: Error): void => {}
-  thread.on('error', (error) => {
-    hasFailed = true
+  let hearStart = (_message: object): void => {}
+  const end = (error: Error): void => {
     if (isFree) onLost(error)
     isFree = false
+    // While it starts a thread, vitest waits a minute for this answer whatever happens; later it expects none.
+    hearStart({ __vitest_worker_response__: true, type: 'started', error })
+  }
+  thread.on('error', (error) => {
+    hasFailed = true
+    end(error)
   })
-  thread.on('exit', (code) => {
-    if (isFree) onLost(new Error(`a thread ended with exit code ${code}`))
-    isFree = false
-  })
+  thread.on('exit', (code) => end(new Error(`a thread ended with exit code ${code}`)))
   // A run that ends before it needs the thread does not wait for it.
   thread.unref()
   return {
@@ -70,6 +73,7 @@ function startThread(what: 'bundled' | 'url') {
           }
           listeners.set(hear, listener)
           thread.on(event, listener)
+          if (event === 'message') hearStart = hear
         },
         off: (event, hear) => void thread.off(event, listeners.get(hear) ?? hear),
         send: (message) => thread.postMessage(message),

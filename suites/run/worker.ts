@@ -31,8 +31,8 @@ export interface WorkerRequest extends Prepared {
   seed: number
   unique: string
   trace?: boolean
-  /** Stop after this many failures that the baseline does not list; null: never. */
-  bail?: { failures: number; known: readonly KnownEntry[] } | null
+  /** Stop after this many failures that the baseline does not list; null: never. `met`: how many there were, in one Int32 that all threads share. */
+  bail?: { failures: number; met: SharedArrayBuffer; known: readonly KnownEntry[] } | null
   /** How many items all threads have taken, in one Int32 that they share; without it, one worker runs all items. */
   taken?: SharedArrayBuffer
   /** The name of the channel between the threads. */
