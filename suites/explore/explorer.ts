@@ -100,11 +100,6 @@ function createCore(options: ExplorerOptions) {
   const texts: { readonly [name: string]: string } = { unique, digits: digitsOf(unique) }
   const beganMs = clock.now()
   const { state, ...before } = knownBefore(options)
-  /** A key that this exploration created, or that a case created and never tried in vain. */
-  const isUntried = (id: string | null): boolean =>
-    id !== null &&
-    id !== state.root &&
-    (state.keys.has(id) ? state.keys.get(id)?.works === 'yes' : core.known.keys.has(id))
   const core = {
     ...before,
     ...ownState(options, state),
@@ -164,7 +159,9 @@ function createCore(options: ExplorerOptions) {
     /** Wrong attempts of the last day, on a key or on all keys. `isCounted`: whether one before this entry of the log counts. */
     triesOf: (id: string | null, isCounted: (entry: number) => boolean = () => true): number => {
       const sinceMs = clock.now() - longestLockMs
-      const before = beganMs > sinceMs && !isUntried(id) ? triesBefore : 0
+      const isOwn = id !== null && core.known.keys.has(id) && core.isOwnKey(id)
+      const isUntried = isOwn || (id !== null && id === options.untried?.id)
+      const before = beganMs > sinceMs && !isUntried ? triesBefore : 0
       return before + (core.tries.get(id) ?? []).filter(({ ms, entry }) => ms > sinceMs && isCounted(entry)).length
     },
     /** The model's verdict on a step now; null if the step cannot be made. */

@@ -63,30 +63,23 @@ interface Unexplored {
   readonly created?: number
   /** Existing keys: the test keys of a run. */
   readonly knownKeys?: readonly KnownKey[]
-  /** Only this run uses the target, and has not filled the places for keys: no later key can have taken the place of an earlier one. */
-  readonly keepsKeys?: boolean
+  /** A key that must still work: no wrong call was made with it, and no later key can have taken its place. */
+  readonly untried?: KnownKey | undefined
   /** A race before it left more sessions than the limit. */
   readonly hasSurplusSessions?: boolean
 }
 
 export function knownBefore(target: Unexplored) {
-  const {
-    instance,
-    loopback,
-    fresh,
-    created = 0,
-    keepsKeys = false,
-    knownKeys = [],
-    hasSurplusSessions = false,
-  } = target
+  const { instance, loopback, fresh, created = 0, knownKeys = [], untried, hasSurplusSessions = false } = target
   const { settings, root } = instance
   const begun = stateOfTarget(instance, { fresh, hasSurplusSessions })
   const names = new Map<string, Value>([['root', credentialsOf(root)]])
   const known = knownKeys.flatMap((key, at) => {
     const nameless = knownKeys.slice(0, at).filter((other) => other.member === undefined && isLike(key, other)).length
     const name = nameOfKnown(key, nameless)
-    return name === undefined ? [] : [asKnown(key, name, keepsKeys && key.member === undefined)]
+    return name === undefined ? [] : [asKnown(key, name)]
   })
+  if (untried !== undefined) known.push(asKnown(untried, 'untried-key', 'yes'))
   for (const { name, value } of known) {
     names.set(name, value)
     if (value.publicKey !== undefined) names.set(`${name}-own`, { publicKey: value.publicKey })
@@ -139,20 +132,18 @@ const isLike = (one: KnownKey, other: KnownKey): boolean =>
 
 /** The explorer's key that another one replaces. @param nameless how many keys of its kind before it are no test keys */
 function nameOfKnown({ member, privateKey }: KnownKey, nameless: number): string | undefined {
-  const secretKeys = [...solutionKeys.secret, 'untried-key']
-  if (member === undefined) return (privateKey === undefined ? secretKeys : solutionKeys.ecc)[nameless]
+  if (member === undefined) return (privateKey === undefined ? solutionKeys.secret : solutionKeys.ecc)[nameless]
   return Object.keys(plannedKeys).find((name) => plannedKeys[name]?.member === member)
 }
 
 /** Which areas a key's scope may name is open, so a test key may have been created without those that no example of the document names. */
 const perhapsMissing = areas.filter((area) => area !== 'solution' && area !== 'context')
 
-/** @param isKept no later key can have taken its place, and nobody tried its secret in vain, so it must still work */
-function asKnown(known: KnownKey, name: string, isKept: boolean): { name: string; value: Value; key: Key } {
+/** @param works unknown where it may have been removed to make room for another one */
+function asKnown(known: KnownKey, name: string, works: Key['works'] = 'unknown') {
   const { member, name: label = member ?? '' } = known
   const { scope = null } = plannedKeys[name] ?? {}
   const origin = member === undefined ? 'a key of a case' : `test key ${member}`
-  const works = isKept ? 'yes' : 'unknown'
   const key = keyBefore(known, { name: label, scope, works, doubtful: scope === null ? perhapsMissing : [], origin })
   return { name, key, value: { ...credentialsOf(known), name: label } }
 }

@@ -83,7 +83,7 @@ export const plannedKeys: { readonly [name: string]: PlannedKey } = {
   'solution-key': { about: 'a key with the scope solution', scope: ['solution'] },
   'second-solution-key': { about: 'a key with the scope solution', scope: ['solution'] },
   'third-solution-key': { about: 'a key with the scope solution', scope: ['solution'] },
-  'untried-key': { about: 'the first key that a case created, with which no wrong call was made', scope: ['solution'] },
+  'untried-key': { about: 'the key of the case keys/apikey-scope, which an access token created', scope: ['solution'] },
 }
 
 /** Whether one of these keys has a public key. */

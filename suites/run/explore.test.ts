@@ -29,6 +29,8 @@ test('with a wrong secret nothing is reported as a finding, and the error says w
   }
 })
 
+const corpus = await openCorpus()
+
 const made = (name: string, more: object): CreatedKeysEntry => ({ created: { id: `id-of-${name}`, name, ...more } })
 
 const after = (entries: readonly CreatedKeysEntry[], more: Partial<Parameters<typeof afterCases>[0]> = {}) =>
@@ -43,11 +45,7 @@ test('the model gets the keys of the cases that may only list solutions', () => 
     made('narrow', { secret: 's', scope: ['solution'] }),
     made('another', { secret: 's', scope: ['solution'] }),
   ]
-  const namesOf = (all: readonly CreatedKeysEntry[]) => after(all).knownKeys.map(({ name }) => name)
-  expect(namesOf(entries)).toEqual(['narrow', 'another', 'ecc'])
-  // Of four the first is the one with which no wrong call is made.
-  const more = ['third', 'fourth'].map((name) => made(name, { secret: 's', scope: ['solution'] }))
-  expect(namesOf([...entries, ...more])).toEqual(['another', 'third', 'fourth', 'narrow', 'ecc'])
+  expect(after(entries).knownKeys.map(({ name }) => name)).toEqual(['narrow', 'another', 'ecc'])
 })
 
 test('the model tries no wrong creation where one was accepted: the race for keys needs the places', () => {
@@ -57,33 +55,43 @@ test('the model tries no wrong creation where one was accepted: the race for key
   expect(after([right, made('wrong', { secret: 's' })]).triesCreations).toBe(false)
 })
 
-test.each([[true], [false]])(
-  'the model calls with it, and finds that it does not work, where no later key can have taken its place: %s',
-  async (hasPlaces) => {
-    const { handle, context } = createHandler({ clock: 'virtual', rootKey: { id: 'root', secret: 'root-secret' } })
-    const root = { kind: 'secret', id: 'root', secret: 'root-secret' } as const
-    const headers = new Set<string | undefined>()
-    const { requirements } = await openCorpus()
-    const watched: typeof handle = (request) => {
-      headers.add(request.headers.authorization)
-      return handle(request)
-    }
-    const entries = [made('narrow', { secret: 'narrow-secret', scope: ['solution'] })]
-    const exploration = openExploration({
-      ...after(entries, { hasPlaces }),
-      instance: memoryInstance({ handle: watched, clock: context.clock, root, settings: bareSettings }),
-      loopback: true,
-      seconds: 60,
-      requirements,
-      say: () => {},
-    })
-    await exploration.ask()
-    const { findings } = await exploration.finish()
-    // The server does not know the key.
-    expect(findings.length > 0).toBe(hasPlaces)
-    expect(headers).toContain(`Basic ${btoa('id-of-narrow:narrow-secret')}`)
-  },
-)
+const ofToken = { secret: 'narrow-secret', scope: ['solution'], step: { caseKey: 'keys/apikey-scope', title: '' } }
+
+test('with the key that an access token created no wrong call is made', () => {
+  const entries = [made('narrow', { secret: 's', scope: ['solution'] }), made('of-token', ofToken)]
+  expect(after(entries)).toMatchObject({ knownKeys: [{ name: 'narrow' }], untried: { name: 'of-token' } })
+  // Where later keys may have taken its place, it is a key as any other.
+  const { knownKeys, untried } = after(entries, { hasPlaces: false })
+  expect([knownKeys.map(({ name }) => name), untried]).toEqual([['narrow', 'of-token'], undefined])
+  const scenario = corpus.scenarios.find(({ id }) => id === ofToken.step.caseKey)
+  const makers = scenario?.steps.filter((step) => 'call' in step && step.call === 'manager/createApiKey')
+  expect(JSON.stringify(makers)).toContain('{"token":"$maker.accessToken"}')
+})
+
+test.each<[string, object, string[]]>([
+  ['may have been removed', { secret: 'narrow-secret', scope: ['solution'] }, []],
+  ['must still work', ofToken, ['basic/credentials', 'signatures/hmac']],
+])('the model calls with a key that the target does not know, and that %s', async (_which, key, found) => {
+  const { handle, context } = createHandler({ clock: 'virtual', rootKey: { id: 'root', secret: 'root-secret' } })
+  const root = { kind: 'secret', id: 'root', secret: 'root-secret' } as const
+  const headers = new Set<string | undefined>()
+  const watched: typeof handle = (request) => {
+    headers.add(request.headers.authorization)
+    return handle(request)
+  }
+  const exploration = openExploration({
+    ...after([made('narrow', key)]),
+    instance: memoryInstance({ handle: watched, clock: context.clock, root, settings: bareSettings }),
+    loopback: true,
+    seconds: 60,
+    requirements: corpus.requirements,
+    say: () => {},
+  })
+  await exploration.ask()
+  const { findings } = await exploration.finish()
+  expect(findings.map(({ requirement }) => requirement)).toEqual(found)
+  expect(headers).toContain(`Basic ${btoa('id-of-narrow:narrow-secret')}`)
+})
 
 test.each([
   [4, 4],
@@ -95,7 +103,6 @@ test.each([
   expect(after(entries).newKeys).toBe(wanted)
 })
 
-const corpus = await openCorpus()
 const right = '{ call: solution/listSolutions, auth: { basic: root }, expect: accepted }'
 const scenario = (expected: string): string => `scenario: A sentence
 proves: [basic/credentials]

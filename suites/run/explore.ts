@@ -102,6 +102,7 @@ interface AfterCases {
 export function afterCases({ allow, entries, testKeys, hasPlaces, ...after }: AfterCases) {
   const { keys, unanswered, perhapsCounted } = openCreatedKeys(() => {}, entries)
   const created = keys.length + unanswered.length
+  const untried = hasPlaces ? keys.find(isUntried) : undefined
   const isLax = keys.some(({ member, scope }) => member === undefined && scope === undefined)
   return {
     allow: {
@@ -112,7 +113,6 @@ export function afterCases({ allow, entries, testKeys, hasPlaces, ...after }: Af
     // Removed keys and refused creations may count.
     fresh: hasPlaces && perhapsCounted === 0,
     created,
-    keepsKeys: hasPlaces,
     triesBefore: triesOfCases,
     hasSurplusSessions: after.hasSurplusSessions ?? false,
     newKeys: Math.max(0, Math.min(modelCosts.newKeys, keyLimit - created - sparePlaces)),
@@ -120,7 +120,8 @@ export function afterCases({ allow, entries, testKeys, hasPlaces, ...after }: Af
     // A target that accepted a wrong creation in a case would accept those of the model, too. They would fill the places that the race for keys needs.
     triesCreations: !isLax,
     only: after.only,
-    knownKeys: [...testKeys, ...narrowKeys(keys)],
+    knownKeys: [...testKeys, ...narrowKeys(keys.filter((key) => key !== untried))],
+    untried,
     seed: seedOfRelease,
     maxCalls: after.calls,
     walks,
@@ -135,15 +136,12 @@ function narrowKeys(keys: readonly CreatedKey[]): CreatedKey[] {
   const narrow = keys.filter(({ member, scope }) => member === undefined && scope?.join() === 'solution')
   const signers = narrow.filter(({ privateKey }) => privateKey !== undefined)
   const others = narrow.filter(({ privateKey, secret }) => privateKey === undefined && secret !== undefined)
-  const most = solutionKeys.secret.length
-  // An access token created the first one, which must outlive it.
-  const untried = others.length > most ? others.slice(0, 1) : []
-  return [
-    ...others.slice(untried.length, untried.length + most),
-    ...untried,
-    ...signers.slice(0, solutionKeys.ecc.length),
-  ]
+  return [...others.slice(0, solutionKeys.secret.length), ...signers.slice(0, solutionKeys.ecc.length)]
 }
+
+/** The case whose key must outlive the access token that created it. No case makes a wrong call with this key, disables it or removes it. */
+const isUntried = ({ step, scope, secret }: CreatedKey): boolean =>
+  step?.caseKey === 'keys/apikey-scope' && scope !== undefined && secret !== undefined
 
 /** How long the model may go on, and how long beyond that for what it repeats. @param leftMs what the run has left; undefined: no limit */
 export function timeOfModel(calls: number, url: string, leftMs = Number.POSITIVE_INFINITY) {
