@@ -753,18 +753,14 @@ export function envelopeCases(outcomes: readonly CaseOutcome[], isPartial = fals
   const answers = outcomes.reduce((sum, outcome) => sum + outcome.envelopeAnswers, 0)
   const calls = outcomes.reduce((sum, outcome) => sum + outcome.calls, 0)
   const [cutBy] = outcomes.flatMap(({ problem }) => (problem?.kind === 'not-run' ? [problem.because] : []))
+  const withoutDeparture = (): Verdict => {
+    if (cutBy !== undefined) return 'not-run'
+    if (answers > 0) return 'passed'
+    return calls > 0 && !isPartial ? 'blocked' : 'not-testable'
+  }
   return casesOfAnswers.map(({ testCase, requirement, title }) => {
     const mine = notes.filter(({ problem }) => envelopeRequirements[problem.kind] === requirement)
-    const verdict: Verdict =
-      mine.length > 0
-        ? 'failed'
-        : cutBy !== undefined
-          ? 'not-run'
-          : answers > 0
-            ? 'passed'
-            : calls > 0 && !isPartial
-              ? 'blocked'
-              : 'not-testable'
+    const verdict = mine.length > 0 ? 'failed' : withoutDeparture()
     return {
       id: everyAnswer,
       case: testCase,

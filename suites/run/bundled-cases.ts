@@ -31,15 +31,18 @@ async function takeCases(request: WorkerRequest): Promise<{ defects: string[]; s
     outcomes = []
   }
   const taken = new Int32Array(request.taken ?? new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
-  await run.tellUntaken(taken, {
-    ended(outcome) {
-      outcomes.push(outcome)
-      timer ??= setTimeout(tellEnded, everyMs)
-    },
-    failed: (defect) => void defects.push(defect),
-  })
-  tellEnded()
-  await run.end()
-  side.close()
+  try {
+    await run.tellUntaken(taken, {
+      ended(outcome) {
+        outcomes.push(outcome)
+        timer ??= setTimeout(tellEnded, everyMs)
+      },
+      failed: (defect) => void defects.push(defect),
+    })
+  } finally {
+    tellEnded()
+    await run.end()
+    side.close()
+  }
   return { defects, stopped: run.stopReason() }
 }

@@ -127,6 +127,13 @@ describe('what was added to a secret is said, and nothing is taken away', () => 
     expect(targetOf({ url, keyId: 'key-7', keySecret }).doubts).toEqual([])
   })
 
+  test('the command that repeats the run names the file of the secret', () => {
+    const keySecretFile = file('named.txt', 'orchard-lamp-7731')
+    expect(readRunOptions({ url, keyId: 'key-7', keySecretFile }, {}).again).toContain(
+      ` --key-id key-7 --key-secret-file ${keySecretFile}`,
+    )
+  })
+
   test('a file in quotes is named, and its last line feed is no part of the secret', () => {
     const keySecretFile = file('quoted.txt', '"orchard-lamp-7731"\n')
     expect(targetOf({ url, keyId: 'key-7', keySecretFile }).doubts).toEqual([
@@ -136,9 +143,9 @@ describe('what was added to a secret is said, and nothing is taken away', () => 
 })
 
 test.each<[Typed, string]>([
-  [{ disposable: true }, '--disposable'],
-  [{ fixtures: 'my own/found' }, "--fixtures 'my own/found'"],
-  [{ rate: '5', concurrency: '2' }, '--rate 5 --concurrency 2'],
+  [{ disposable: true }, '--key-id id-1 --disposable'],
+  [{ fixtures: 'my own/found' }, "--fixtures 'my own/found' --key-id id-1"],
+  [{ rate: '5', concurrency: '2' }, '--key-id id-1 --rate 5 --concurrency 2'],
 ])('the command that repeats a run with %j has no secret', (flags, part) => {
   const { target, again } = readRunOptions({ url, ...key, ...flags }, {})
   expect(target?.allow).toEqual(flags.disposable ? ['sessions', 'keys', 'limits'] : [])
@@ -175,11 +182,11 @@ test('the command that repeats the run keeps what decides what is run and how it
   const judging = { set: '1.0', known: 'known.yaml', strict: true, wait: '90' }
   const calls = { skip: ['basic=none yet', 'limits=full'], explore: false, exploreCalls: '7' }
   const { again, againForCase } = readRunOptions({ url, ...key, ...judging, ...calls, bail: '1', trace: true }, {})
-  const ofCase = `npx svc-conformance run --url ${url} --wait 90 --set 1.0 --known known.yaml --strict`
+  const ofCase = `npx svc-conformance run --url ${url} --key-id id-1 --wait 90 --set 1.0 --known known.yaml --strict`
   expect(againForCase).toBe(ofCase)
   expect(again).toBe(`${ofCase} --skip 'basic=none yet' --skip limits=full --no-explore --explore-calls 7`)
   expect(readRunOptions({ url, ...key, explore: true }, {}).again).toBe(
-    `npx svc-conformance run --url ${url} --explore`,
+    `npx svc-conformance run --url ${url} --key-id id-1 --explore`,
   )
 })
 

@@ -163,6 +163,10 @@ export function readRunOptions(typed: flag.Typed<typeof runFlags>, env: Environm
     url: target?.url ?? null,
     target: named.path,
     fixtures,
+    // Where the key is, but not its secret.
+    keyId: typed.keyId ?? null,
+    keySecretFile: typed.keySecretFile ?? null,
+    privateKey: typed.privateKey ?? null,
     scheme: typed.scheme === undefined ? null : scheme,
     tokenPrefix: typed.tokenPrefix === undefined ? null : tokenPrefix,
     // What spares the target.

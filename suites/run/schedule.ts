@@ -307,6 +307,7 @@ function urgency({ claims, isAgain }: Slot, { movesClock }: Board): number {
   if (movesClock) return 1
   if (isAgain) return 6
   if (claims.waits || claims.makesKeys || claims.fills === 'sessions') return 1
+  // A race waits until nothing else runs, so it cannot start early.
   if (claims.turns > manyTurns && !claims.races) return 1
   if (claims.named > 0) return 2
   if (claims.grants > 0) return 3

@@ -327,19 +327,17 @@ function grantsOf(step: Step): Grants[] {
   const text = JSON.stringify(params ?? {})
   return [
     {
-      times: roundsOf(step) * timesOf(step.repeat ?? step.parallel ?? 1),
+      times: itemsOf(step) * timesOf(step.repeat ?? step.parallel ?? 1),
       isNamed: text.includes('session:'),
       user: /"apiKeyId":"\$(\w+)\.id"/.exec(text)?.[1] ?? '*',
     },
   ]
 }
 
-const turnsOf = (step: Step): number => {
-  if ('wait' in step) return 0
-  return 'send' in step ? 1 : roundsOf(step) * timesOf(step.repeat ?? 1)
-}
+const turnsOf = (step: Step): number => ('wait' in step ? 0 : itemsOf(step) * timesOf(step.repeat ?? 1))
 
-const roundsOf = (step: { for?: unknown }): number =>
+/** Of how many items a step makes calls. */
+const itemsOf = (step: { for?: unknown }): number =>
   step.for === undefined ? 1 : Array.isArray(step.for) ? step.for.length : unknownLength
 
 const timesOf = (count: number | string): number => (Number.isNaN(Number(count)) ? unknownLength : Number(count))

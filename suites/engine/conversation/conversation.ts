@@ -658,11 +658,11 @@ const fewestAnswers = 8
 
 /** @param fixed the number of calls; null: as many as the target can take */
 function createCallLimit(fixed: number | null, { first, highest }: { first: number; highest: number }) {
-  const fewest = Math.min(first, highest)
-  let atOnce = fixed ?? fewest
+  const fewest = Math.min(firstCalls, highest)
+  let atOnce = fixed ?? Math.min(first, highest)
   let took: number[] = []
   let quickestMs = Number.POSITIVE_INFINITY
-  /** Until the target first answers more slowly, each step doubles the number; then they are smaller. */
+  /** Each step doubles the number, until the target first answers more slowly or not at all; then they are smaller. */
   let growth = 2
   const gate = createGate<object>((_call, before) => before.length >= atOnce)
   const change = (to: number): void => {
