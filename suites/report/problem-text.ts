@@ -237,8 +237,8 @@ const stopTexts: TextOfKind<StopReason> = {
     `the ${during} was interrupted${by === '' ? '' : ` by ${by === 'SIGINT' ? 'Ctrl-C' : by}`}`,
   bail: ({ failures }) =>
     failures === 1 ? 'a case failed (--bail 1)' : `${failures} cases failed (--bail ${failures})`,
-  'locked-out': ({ target }) =>
-    `${target} refuses the root key that it accepted before; it may have locked the key out`,
+  'locked-out': ({ target, answered }) =>
+    `${target} accepted the root key before, and now its answer is: ${answered}; it may have locked the key out`,
   gone: ({ target, because }) =>
     because.kind === 'refuses-connections'
       ? `${target} went away: it refuses connections`

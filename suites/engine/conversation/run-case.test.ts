@@ -59,6 +59,7 @@ describe('run case', async () => {
     const seen = []
     for (const step of steps) seen.push((await ask(run, step)).verdict)
     expect([seen, run.stopping.reason?.kind]).toEqual([verdicts, stop])
+    if (stop === 'locked-out') expect(run.stopping.reason).toMatchObject({ answered: 'refused (HTTP 401)' })
   })
 
   /** Drops the answers to these grants, by their numbers. */

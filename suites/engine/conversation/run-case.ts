@@ -2,6 +2,7 @@
 
 import { sessionLimit } from '../document.ts'
 import { membersIn, membersOf } from '../json.ts'
+import { describe } from '../judge/classify.ts'
 import {
   type Attempt,
   type Called,
@@ -294,14 +295,16 @@ async function meetLock(
     if (!endsRun && (!involved.has(id) || removed.has(id) || wrong < fewestWrong)) continue
     const shut = [...tries.values()].filter(({ isShut }) => isShut)
     const isEnough = known.isShut === true || (!endsRun && shut.length >= mostShut)
-    if ((mayBeGone && isEnough) || !(await refusesAll(call, triesOfLock))) continue
+    if (mayBeGone && isEnough) continue
+    const last = await refusesAll(call, triesOfLock)
+    if (last === undefined) continue
     const problem = { kind: 'key-locked', key: call.name, refused: wrong } as const
     if (isEnough) return { verdict: 'blocked', problem }
     if (await endsInTime(talk, call)) return { verdict: 'blocked', problem, hasEnded: true }
     tries.set(`${known.way} ${known.id}`, { ...known, isShut: true })
     if (mayBeGone) continue
     if (!endsRun) return { verdict: 'blocked', problem }
-    stopping.stop({ kind: 'locked-out', target: target.name })
+    stopping.stop({ kind: 'locked-out', target: target.name, answered: describe(last.answer) })
   }
   return undefined
 }
@@ -312,9 +315,14 @@ interface PlainCall {
   make(freshConnection: boolean): Promise<Called>
 }
 
-async function refusesAll({ make }: PlainCall, times: number): Promise<boolean> {
-  for (let time = 0; time < times; time += 1) if (!isRefused(await make(time % 2 === 1))) return false
-  return true
+/** @returns the last refusal, if none of the calls was accepted */
+async function refusesAll({ make }: PlainCall, times: number): Promise<Called | undefined> {
+  let last: Called | undefined
+  for (let time = 0; time < times; time += 1) {
+    last = await make(time % 2 === 1)
+    if (!isRefused(last)) return undefined
+  }
+  return last
 }
 
 /** Whether the key is accepted again after a while, and every time then. */

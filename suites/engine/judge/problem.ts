@@ -69,7 +69,7 @@ export type EnvelopeProblem =
 /** Why a run ended before its last case. `gone` gives exit code 3 and `interrupted` 130. */
 export type StopReason =
   | Of<'gone', { target: string; because: Of<'refuses-connections'> | Of<'no-answers', { reason: string }> }>
-  | Of<'locked-out', { target: string }>
+  | Of<'locked-out', { target: string; answered: string }>
   /** The time of `--timeout` is up, or that of the clean-up. */
   | Of<'time', { cleanUpLimitMs?: number }>
   /** `by`: the signal. */
