@@ -27,14 +27,12 @@ test.each(['start', 'run'])(
     const preload = join(mkdtempSync(join(tmpdir(), 'svc-thread-')), 'preload.cjs')
     const die = `(message) => { if (message.type === '${asked}') throw new Error('it died at ${asked}') }`
     writeFileSync(preload, `require('node:worker_threads').parentPort?.on('message', ${die})`)
-    const startedMs = performance.now()
     const { code, stderr } = await runBuilt(['run', '--only', 'basic'], {
       env: { NODE_OPTIONS: `--require=${preload}` },
     })
+    // A thread that says nothing is given up after a minute, without a cause.
     expect(stderr).toContain(`The suite itself failed, which is a defect of the suite: it died at ${asked}`)
     expect(code).toBe(2)
-    // The time that vitest waits for a thread that it starts.
-    expect(performance.now() - startedMs).toBeLessThan(60_000)
   },
 )
 
