@@ -70,25 +70,12 @@ export function valueText({ value, unit }: Pick<Figure, 'value' | 'unit'>): stri
 /** What must hold of a figure, in words, and whether it does. */
 function bounds({ value, ratio, wanted, unit }: Figure): { text: string; isMet: boolean }[] {
   const { atMost, ratioAtMost, ratioAtLeast } = wanted
-  const bound = (limit: number | undefined, text: (limit: number) => string, isMet: (limit: number) => boolean) =>
-    limit === undefined ? [] : [{ text: text(limit), isMet: isMet(limit) }]
+  const atLeast = ratio ?? Number.POSITIVE_INFINITY
   return [
-    ...bound(
-      atMost,
-      (limit) => `at most ${valueText({ value: limit, unit })}`,
-      (limit) => value <= limit,
-    ),
-    ...bound(
-      ratioAtMost,
-      (limit) => `ratio at most ${limit}`,
-      (limit) => (ratio ?? 0) <= limit,
-    ),
-    ...bound(
-      ratioAtLeast,
-      (limit) => `ratio at least ${limit}`,
-      (limit) => (ratio ?? Number.POSITIVE_INFINITY) >= limit,
-    ),
-  ]
+    atMost === undefined ? [] : { text: `at most ${valueText({ value: atMost, unit })}`, isMet: value <= atMost },
+    ratioAtMost === undefined ? [] : { text: `ratio at most ${ratioAtMost}`, isMet: (ratio ?? 0) <= ratioAtMost },
+    ratioAtLeast === undefined ? [] : { text: `ratio at least ${ratioAtLeast}`, isMet: atLeast >= ratioAtLeast },
+  ].flat()
 }
 
 export const isMet = (figure: Figure): boolean => bounds(figure).every((bound) => bound.isMet)
