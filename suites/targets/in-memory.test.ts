@@ -92,6 +92,23 @@ test('calls at once are answered in their own places, and each is heard', async 
   expect(heard.sort()).toEqual([0, 1])
 })
 
+test('calls at once begin before any of them is answered', async () => {
+  let there = 0
+  let letAllGo = (): void => {}
+  const all = new Promise<void>((resolve) => {
+    letAllGo = resolve
+  })
+  const handle: Parameters<typeof openInProcess>[0]['handle'] = async () => {
+    there += 1
+    if (there === 3) letAllGo()
+    await all
+    return { status: 200, headers: {}, body: '' }
+  }
+  const racing = openInProcess({ handle, baseUrl: server.url, secondAddress }, overWire)
+  const answers = await racing.sendTogether([call('x'), call('x'), call('x')])
+  expect(answers.map(({ kind }) => kind)).toEqual(['answer', 'answer', 'answer'])
+})
+
 test('a connection that is dropped is no answer', async () => {
   server.faults.add({ fault: 'drop', when: 'before', method: 'solution/listSolutions' })
   expect(await inProcess.send(call('solution/listSolutions'))).toMatchObject({ kind: 'none', stale: false })
