@@ -60,7 +60,7 @@ const ofToken = { secret: 'narrow-secret', scope: ['solution'], step: { caseKey:
 test('with the key that an access token created no wrong call is made', () => {
   const entries = [made('narrow', { secret: 's', scope: ['solution'] }), made('of-token', ofToken)]
   expect(after(entries)).toMatchObject({ knownKeys: [{ name: 'narrow' }], untried: { name: 'of-token' } })
-  // Where later keys may have taken its place, it is a key as any other.
+  // Where later keys may have taken its place, it is like any other key.
   const { knownKeys, untried } = after(entries, { hasPlaces: false })
   expect([knownKeys.map(({ name }) => name), untried]).toEqual([['narrow', 'of-token'], undefined])
   const scenario = corpus.scenarios.find(({ id }) => id === ofToken.step.caseKey)

@@ -186,7 +186,7 @@ export function keyCalledWith({ headers, body }: WireRequest): Pick<KeyTries, 'i
   return { id: Buffer.from(credentials, 'base64').toString().split(':')[0] ?? '', way: 'basic' }
 }
 
-/** The value of the Authorization header; empty if there is none. */
+/** The value of the Authorization header; an empty text without one. */
 const authorizationIn = (headers: WireRequest['headers']): string =>
   headers.find(([name]) => name.toLowerCase() === 'authorization')?.[1] ?? ''
 

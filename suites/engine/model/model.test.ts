@@ -240,7 +240,7 @@ describe('tokens', () => {
     ['so is a no-break space behind it', [], listWith(tokenHeader('p') + noBreakSpace), 100, 'open'],
     ['so is that of a refresh token', [], spelt, 100, 'open'],
     ['which may have ended the pair', [[spelt, newPair('q', 100), 100]], use('p'), 200, 'open'],
-    ['a part of a token is none', [], listWith(tokenHeader('p').slice(0, -8)), 100, 'refused'],
+    ['a part of a token is no token', [], listWith(tokenHeader('p').slice(0, -8)), 100, 'refused'],
     ['nor is a revoked one in any spelling', [renewed], listWith('Bearer P-access-token-0123456789'), 300, 'refused'],
     ['a token works before its end', [short], use('e'), 1500, 'accepted'],
     ['close to it everything is open', [short], use('e'), 2500, 'open'],
