@@ -226,6 +226,8 @@ describe('clock offset', () => {
   })
 })
 
+const times = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value)
+
 // Servers behind a proxy that answers for them while they restart or have no place for a call.
 
 describe('unavailable', () => {
@@ -244,8 +246,6 @@ describe('unavailable', () => {
     for (const spec of specs) outcomes.push((await makeCall(talk, spec)).answer.outcome)
     return { outcomes, distinct: [...new Set(outcomes)], made, facts, talk }
   }
-
-  const times = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value)
 
   test('calls that a limit answers with 503 and no Retry-After are made again, and then more slowly', async () => {
     let second = 0
@@ -419,10 +419,9 @@ describe('pace', () => {
     await calling(talk, 300)
     const began = clock.now()
     const throttled: number[] = []
-    const atOnce = Array.from({ length: 20 }, () => call)
     for (let round = 0; round < 30; round += 1) {
       throttled.push(...(await calling(talk, 40)).throttled)
-      throttled.push(...(await makeCalls(talk, atOnce)).map((one) => one.throttled))
+      throttled.push(...(await makeCalls(talk, times(20, call))).map((one) => one.throttled))
     }
     expect(throttled.reduce((sum, times) => sum + times)).toBeLessThan(30)
     // 1,800 calls take a minute at the limit itself; before twenty at once, the second must have room for them.
@@ -434,10 +433,7 @@ describe('pace', () => {
     const { clock } = talk.instance
     await calling(talk, 300)
     const began = clock.now()
-    const calls = await makeCalls(
-      talk,
-      Array.from({ length: 60 }, () => call),
-    )
+    const calls = await makeCalls(talk, times(60, call))
     expect(calls.filter(({ throttled }) => throttled > 0).length).toBeGreaterThanOrEqual(20)
     // One after another they would wait thirty seconds.
     expect(clock.now() - began).toBeLessThan(6000)
@@ -505,43 +501,17 @@ describe('call limit', () => {
     expect(events).toEqual(['one', 'two', 'three', 'four'])
   })
 
-  const slowNowAndThen = Array.from(
-    { length: 6 },
-    () =>
-      [
-        [1, 100],
-        [1, 600],
-      ] as const,
-  ).flat()
-  test.each<[string, [heard: (readonly [number, number])[], atOnce: number][]]>([
-    [
-      'grows up to sixteen while answers stay quick',
-      [
-        [[], 4],
-        [[[8, 100]], 8],
-        [[[16, 110]], 16],
-        [[[1000, 110]], 16],
-      ],
-    ],
-    [
-      'shrinks when answers become slower, but not below the first one',
-      [
-        [[[8 + 16, 100]], 16],
-        [[[32, 200]], 12],
-        [[[200, 200]], 4],
-        [[[8, 100]], 6],
-      ],
-    ],
-    [
-      'grows although a few answers are slow',
-      [
-        [[[8, 100]], 8],
-        [[...slowNowAndThen, ...slowNowAndThen], 16],
-      ],
-    ],
+  // How many answers, how long each takes in ms, and the limit after them.
+  test.each([
+    ['grows up to sixteen while answers stay quick', '0x0=4 8x100=8 16x110=16 1000x110=16'],
+    ['shrinks when answers become slower, but not below the first one', '24x100=16 32x200=12 200x200=4 8x100=6'],
+    ['grows although a few answers are slow', `8x100=8 ${'1x100 1x600 '.repeat(12)}0x0=16`],
   ])('the limit %s', (_how, steps) => {
     const limit = limitOf(null)
-    for (const [heard, atOnce] of steps) expect(hear(limit, ...heard)).toBe(atOnce)
+    for (const [, times, tookMs, atOnce] of steps.matchAll(/(\d+)x(\d+)(?:=(\d+))?/g)) {
+      hear(limit, [Number(times), Number(tookMs)])
+      if (atOnce !== undefined) expect(limit.atOnce).toBe(Number(atOnce))
+    }
   })
 
   test('the limit shrinks when an answer is lost or throttled, until answers come again', () => {
