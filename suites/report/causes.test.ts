@@ -34,51 +34,39 @@ function call(method: string, params: object, authorization?: string): Problem['
   return [{ request: ['POST /api', ...head, JSON.stringify({ method, params })], answer: ['HTTP 200'] }]
 }
 
+const granting = (more: object = {}, authorization?: string) =>
+  call('manager/auth', { grantType: 'g', scope: ['solution'], ...more }, authorization)
+const usual = { exchanges: granting() }
+const hint = { kind: 'server-mistake', mistake: 'signature/untruncated' } as const
+
 function keysOf(cases: CaseReport[]): string[][] {
   return groupByCause(requirements, cases).map(({ first, others }) => [first.key, ...others.map(({ key }) => key)])
 }
 
 describe('cases of what looks like one cause', () => {
-  test('are those whose same call got the same answer; the most telling one comes first', () => {
-    const exchanges = call('manager/auth', { grantType: 'api_key_credentials', scope: ['solution'] })
-    const cases = [
-      testCase('envelope/post-grant', refused, { requirements: ['envelope/post-api'], exchanges }),
-      testCase('grants/accepted', refused, { exchanges }),
-    ]
-    expect(keysOf(cases)).toEqual([['grants/accepted', 'envelope/post-grant']])
+  const other = { ...wrongType, mismatch: { ...wrongType.mismatch, got: '-12' } }
+  const ended = (key: string, of: number) =>
+    testCase(key, accepted, { hint: { kind: 'sessions-ended', ended: [of - 1], of } })
+  const blocked = (key: string) => testCase(key, { kind: 'no-way-to-create' }, {}, 'blocked')
+  test.each<[string, CaseReport, CaseReport]>([
+    ['whose same call got the same answer', testCase('b', refused, usual), testCase('a', refused, usual)],
+    ['that differ only in the received value', testCase('b', wrongType), testCase('a', other)],
+    ['for which the same mistake was found', testCase('b', accepted, { hint }), testCase('a', wrongType, { hint })],
+    ['that name ended sessions, of however many', ended('b', 16), ended('a', 18)],
+    ['that are blocked for one reason', blocked('b'), blocked('a')],
+  ])('are those %s, whatever they prove; the most telling one comes first', (_what, one, two) => {
+    expect(keysOf([one, two])).toEqual([['b', 'a']])
+    const ofEnvelope = { ...one, problem: one.problem && { ...one.problem, requirements: ['envelope/post-api'] } }
+    expect(keysOf([ofEnvelope, two])).toEqual([['a', 'b']])
   })
 
   test.each([
-    ['another restriction', call('manager/auth', { grantType: 'g', scope: ['solution', 'session:a'] })],
-    ['another param', call('manager/auth', { grantType: 'g', scope: ['solution'], more: 1 })],
+    ['another restriction', granting({ scope: ['solution', 'session:a'] })],
+    ['another param', granting({ more: 1 })],
     ['another method', call('solution/listSolutions', {})],
-    ['another kind of caller', call('manager/auth', { grantType: 'g', scope: ['solution'] }, 'Basic')],
+    ['another kind of caller', granting({}, 'Basic')],
   ])('are not those with %s', (_what, exchanges) => {
-    const usual = call('manager/auth', { grantType: 'g', scope: ['solution'] })
-    const cases = [testCase('one', refused, { exchanges: usual }), testCase('two', refused, { exchanges })]
-    expect(keysOf(cases)).toEqual([['one'], ['two']])
-  })
-
-  test('are those that differ only in the received value', () => {
-    const other = { ...wrongType, mismatch: { ...wrongType.mismatch, got: '-12' } }
-    expect(keysOf([testCase('a', wrongType), testCase('b', other)])).toEqual([['a', 'b']])
-  })
-
-  test('are those for which the same mistake was found', () => {
-    const hint = { kind: 'server-mistake', mistake: 'signature/untruncated' } as const
-    expect(keysOf([testCase('a', accepted, { hint }), testCase('b', wrongType, { hint })])).toEqual([['a', 'b']])
-  })
-
-  test('are those that name ended sessions, of however many', () => {
-    const ended = (of: number): Hint => ({ kind: 'sessions-ended', ended: [of - 1], of })
-    const cases = [16, 18].map((of) => testCase(`of-${of}`, accepted, { hint: ended(of) }))
-    expect(keysOf(cases)).toEqual([['of-16', 'of-18']])
-  })
-
-  test('are those that are blocked for one reason, even if they prove different requirements', () => {
-    const blocked = (key: string, id: string) =>
-      testCase(key, { kind: 'no-way-to-create' }, { requirements: [id] }, 'blocked')
-    expect(keysOf([blocked('a', 'envelope/post-api'), blocked('b', 'signatures/hmac')])).toEqual([['b', 'a']])
+    expect(keysOf([testCase('one', refused, usual), testCase('two', refused, { exchanges })])).toHaveLength(2)
   })
 
   test('are led by the case whose own claim broke', () => {
@@ -226,10 +214,9 @@ describe('a defect is told in one line', () => {
   })
 
   test('with what its preparation blocks, if that asks for the same and more; or if nothing else is wrong', () => {
-    const plain = call('manager/auth', { grantType: 'g', scope: ['solution'] })
-    const more = call('manager/auth', { grantType: 'g', scope: ['solution', 'expiresIn:5'] })
-    const blocked = testCase('blocked', refused, { requirements: [], exchanges: more, inPreparation: true }, 'blocked')
-    const grant = testCase('grant', refused, { exchanges: plain })
+    const exchanges = granting({ scope: ['solution', 'expiresIn:5'] })
+    const blocked = testCase('blocked', refused, { requirements: [], exchanges, inPreparation: true }, 'blocked')
+    const grant = testCase('grant', refused, usual)
     expect(told([grant, hmac, blocked])).toEqual(['failed grant (blocked)', 'failed hmac'])
     expect(told([hmac, blocked])).toEqual(['failed hmac (blocked)'])
     expect(told([hmac, bound, blocked])).toHaveLength(3)
@@ -240,66 +227,39 @@ describe('a defect is told in one line', () => {
   })
 })
 
-describe('a case is blocked by a failure', () => {
-  const exchanges = call('manager/auth', { grantType: 'g', scope: ['solution'] })
-  const blockerOf = (failed: CaseReport, facts: ProblemFacts, change: Change = {}) =>
-    blockersOf(requirements, [failed, testCase('it', facts, { exchanges, ...change }, 'blocked')]).get('it')
-  const inPreparation = true
-
-  test('if its preparation failed in the same way', () => {
-    const known = testCase('grants/accepted', refused, { exchanges }, 'known')
-    expect(blockerOf(testCase('grants/accepted', refused, { exchanges }), refused, { inPreparation })).toBe(
-      'grants/accepted',
-    )
-    expect(blockerOf(known, refused, { inPreparation })).toBe('grants/accepted')
-  })
-
-  test('if a hint was looked for in only one of them', () => {
-    const hint = { kind: 'server-mistake', mistake: 'signature/untruncated' } as const
-    expect(blockerOf(testCase('a', refused, { exchanges, hint }), refused, { inPreparation })).toBe('a')
-  })
-
-  test('if a field of its preparation is wrong in the same way', () => {
-    expect(blockerOf(testCase('a', wrongType), wrongType, { inPreparation, requirements: [] })).toBe('a')
-  })
-
-  test('if a test key is missing, or no call is refused', () => {
-    const missing: ProblemFacts = { kind: 'test-key-missing', testKey: 'bob', tried: [], fresh: true }
-    expect(blockerOf(testCase('test-keys/bob'), missing)).toBe('test-keys/bob')
-    const open = testCase('authorization/required', accepted, { requirements: ['authorization/required'] })
-    expect(blockerOf(open, { kind: 'open-to-all', method: 'a/b' })).toBe('authorization/required')
-    expect(blockerOf(open, { kind: 'junk-accepted', method: 'a/b' })).toBe('authorization/required')
-    const refresh = testCase('refresh/token', accepted, { requirements: ['refresh/token'] })
-    expect(blockerOf(refresh, { kind: 'junk-accepted', method: 'manager/auth' })).toBe('refresh/token')
-    expect(blockerOf(refresh, { kind: 'junk-accepted', method: 'a/b' })).toBeUndefined()
+describe('whether a case is blocked by a failure', () => {
+  const missing = (testKey: string): ProblemFacts => ({ kind: 'test-key-missing', testKey, tried: [], fresh: true })
+  const junk = (method: string) => ({ kind: 'junk-accepted', method }) as const
+  const of = (id: string, facts: ProblemFacts = accepted) => testCase(id, facts, { requirements: [id] })
+  const seconds = { kind: 'expiry-not-a-timestamp', digits: 10 } as const
+  const code1 = { ...refused, got: { ...refused.got, code: 1 } }
+  test.each<[isBlocked: boolean, when: string, CaseReport, ProblemFacts]>([
+    [true, 'if its preparation failed in the same way', testCase('a', refused, usual), refused],
+    [true, 'if that failure is a known one', testCase('a', refused, usual, 'known'), refused],
+    [true, 'if a hint was looked for in only one of them', testCase('a', refused, { ...usual, hint }), refused],
+    [true, 'if a field of its preparation is wrong in the same way', testCase('a', wrongType), wrongType],
+    [true, 'if a test key is missing', testCase('test-keys/bob'), missing('bob')],
+    [true, 'if no call is refused', of('authorization/required'), { kind: 'open-to-all', method: 'a/b' }],
+    [true, 'if nonsense is accepted', of('authorization/required'), junk('a/b')],
+    [true, 'if a token that is none is refreshed', of('refresh/token'), junk('manager/auth')],
+    [true, 'if an expiry is not a timestamp', of('grants/result-access-token-expiry', wrongType), seconds],
+    [false, 'but not by another answer', testCase('a', code1, usual), refused],
+    [false, 'nor by another call', testCase('a', refused, { exchanges: call('solution/listSolutions', {}) }), refused],
+    [false, 'nor by a warning', testCase('a', refused, usual, 'warned'), refused],
+    [false, 'nor by another test key', testCase('test-keys/bob'), missing('carol')],
+    [false, 'nor by a refresh of nonsense, if other calls take it', of('refresh/token'), junk('a/b')],
+  ])('is %s: %s', (isBlocked, _when, failed, facts) => {
+    const place = facts.kind.startsWith('wrong-') ? ({ inPreparation: true } as const) : {}
+    const it = testCase('it', facts, { ...usual, ...place }, 'blocked')
+    expect(blockersOf(requirements, [failed, it]).get('it')).toBe(isBlocked ? failed.key : undefined)
   })
 
   test('and of failures of one cause, by the one that is reported in full', () => {
     const hint = { kind: 'perhaps-not-fresh' } as const
     const failures = ['test-keys/bob', 'test-keys/carol'].map((key) => testCase(key, refused, { hint }))
-    const missing: ProblemFacts = { kind: 'test-key-missing', testKey: 'carol', tried: [], fresh: true }
-    const it = testCase('it', missing, {}, 'blocked')
+    const it = testCase('it', missing('carol'), {}, 'blocked')
     expect(blockersOf(requirements, [...failures, it]).get('it')).toBe('test-keys/bob')
     const known = { ...testCase('test-keys/bob', refused, { hint }), verdict: 'known' as const }
     expect(blockersOf(requirements, [known, ...failures.slice(1), it]).get('it')).toBe('test-keys/carol')
-  })
-
-  test('if an expiry is not a timestamp', () => {
-    const wrong = testCase('grants/result', wrongType, { requirements: ['grants/result-access-token-expiry'] })
-    const seconds = { kind: 'expiry-not-a-timestamp', digits: 10 } as const
-    expect(blockerOf(wrong, seconds)).toBe('grants/result')
-  })
-
-  test.each<[string, CaseReport, ProblemFacts]>([
-    ['another answer', testCase('a', { ...refused, got: { ...refused.got, code: 1 } }, { exchanges }), refused],
-    ['another call', testCase('a', refused, { exchanges: call('solution/listSolutions', {}) }), refused],
-    ['a warning', testCase('a', refused, { exchanges }, 'warned'), refused],
-    [
-      'another test key',
-      testCase('test-keys/bob'),
-      { kind: 'test-key-missing', testKey: 'carol', tried: [], fresh: true },
-    ],
-  ])('and not by %s', (_what, failed, facts) => {
-    expect(blockerOf(failed, facts, { inPreparation })).toBeUndefined()
   })
 })
