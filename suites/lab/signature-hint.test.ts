@@ -6,7 +6,7 @@ import type { Target, TargetSettings } from '../engine/target.ts'
 import { hintText } from '../report/problem-text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
-import { type Answering, accepting, ask, type MadeUpCall, madeUpTarget, runOf } from '../self/made-up-target.ts'
+import { accepting, ask, type MadeUpCall, madeUpTarget, runOf } from '../self/made-up-target.ts'
 import { serverNamed } from '../self/server-named.ts'
 import { lastingTarget } from '../targets/bundled.ts'
 import { signatureHint } from './signature-hint.ts'
@@ -25,14 +25,10 @@ async function askedOf(
   takes: (call: MadeUpCall) => boolean,
   { form, settings = {} }: { form?: string; settings?: Partial<TargetSettings> } = {},
 ) {
-  let calls = 0
-  const answer: Answering = (call, number) => {
-    calls = number
-    return takes(call) ? accepting() : refused
-  }
+  const target = madeUpTarget({ settings, answer: (call) => (takes(call) ? accepting() : refused) })
   const body = form === undefined ? '' : `, body: ${form}`
   const step = `  - { call: solution/listSolutions, auth: { hmac: root }, expect: accepted${body} }`
-  return { outcome: await run(madeUpTarget({ settings, answer }), step), calls }
+  return { outcome: await run(target, step), calls: target.heard.length }
 }
 
 const run = (target: Target, steps: string, started = runOf(target, { diagnose: signatureHint })) => ask(started, steps)

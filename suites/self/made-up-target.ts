@@ -60,10 +60,15 @@ function parsed(body: Uint8Array): Pick<MadeUpCall, 'id' | 'method' | 'params'> 
 
 const beganAtMs = 1_800_000_000_000
 
+/** The calls that a server was asked, in their order. */
+interface Heard {
+  heard: readonly MadeUpCall[]
+}
+
 /** Lasting, as a server at a URL is: its clock cannot be moved, but its waits end at once. */
-export function madeUpTarget(made: MadeUpTarget): Target {
+export function madeUpTarget(made: MadeUpTarget): Target & Heard {
   let localMs = beganAtMs
-  let number = 0
+  const heard: MadeUpCall[] = []
   const { answer, fresh = true, skewMs = () => 0, dated = true, callMs = 5 } = made
   const instance: Instance = {
     baseUrl: 'http://made-up',
@@ -82,11 +87,10 @@ export function madeUpTarget(made: MadeUpTarget): Target {
       const { id, method, params } = parsed(body)
       const authorization = headers.find(([name]) => name === 'authorization')?.[1]
       const nowMs = localMs + skewMs()
-      number += 1
-      const given = answer({ id, method, params, authorization, from, connection, nowMs }, number)
-      if (given === 'dropped') {
+      const call = { id, method, params, authorization, from, connection, nowMs }
+      const given = answer(call, heard.push(call))
+      if (given === 'dropped')
         return { kind: 'none', reason: 'the connection was dropped', refusedConnection: false, stale: false }
-      }
       const date = dated ? { date: new Date(nowMs).toUTCString() } : {}
       const [status, text, more] =
         'result' in given
@@ -102,7 +106,7 @@ export function madeUpTarget(made: MadeUpTarget): Target {
     sendTogether: (requests) => Promise.all(requests.map((request) => instance.send(request))),
     close: async () => {},
   }
-  return { name: 'http://made-up', lasting: true, fresh, open: async () => instance }
+  return { name: 'http://made-up', lasting: true, fresh, open: async () => instance, heard }
 }
 
 /** A corpus of nothing. */
@@ -127,8 +131,10 @@ export function runOf(target: Target, more: Partial<Parameters<typeof startRun>[
 }
 
 /** A run against a lasting server that answers so. */
-export const answering = (answer: Answering, more: Omit<MadeUpTarget, 'answer'> = {}): Run =>
-  runOf(madeUpTarget({ answer, ...more }))
+export function answering(answer: Answering, more: Omit<MadeUpTarget, 'answer'> = {}): Run & Heard {
+  const target = madeUpTarget({ answer, ...more })
+  return Object.assign(runOf(target), { heard: target.heard })
+}
 
 export const accepting = () => ({ result: {} })
 

@@ -1,13 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import {
-  type Answering,
-  accepting,
-  answering,
-  ask,
-  type MadeUpCall,
-  madeUpTarget,
-  runOf,
-} from '../../self/made-up-target.ts'
+import { type Answering, accepting, answering, ask, madeUpTarget, runOf } from '../../self/made-up-target.ts'
 import { alterWords } from '../signer/operations.ts'
 import type { Target } from '../target.ts'
 import { suitableLifeMs } from './attempt-case.ts'
@@ -26,13 +18,9 @@ describe('alter', () => {
 describe('prepare changed', () => {
   /** The calls that steps make, and the problem of their case. */
   async function madeBy(...steps: string[]) {
-    const calls: MadeUpCall[] = []
-    const answer: Answering = (call) => {
-      calls.push(call)
-      return call.authorization?.startsWith('Basic ') === true ? accepting() : { status: 401 }
-    }
-    const { problem, verdict } = await ask(answering(answer), steps.map((step) => `  - ${step}\n`).join(''), '')
-    return { calls, problem, verdict }
+    const run = answering(({ authorization }) => (authorization?.startsWith('Basic ') ? accepting() : { status: 401 }))
+    const { problem, verdict } = await ask(run, steps.map((step) => `  - ${step}\n`).join(''), '')
+    return { calls: run.heard, problem, verdict }
   }
 
   test('a change with no effect makes the case not testable, and is named', async () => {
@@ -56,16 +44,13 @@ describe('prepare changed', () => {
 })
 
 describe('perform step', () => {
-  /** A server with places for a number of keys, and how many calls were under way whenever one was sent. */
-  function serverOf(places: number): { target: Target; underWay: number[] } {
+  /** Fills a server with places for a number of keys. @returns how many calls were under way whenever one was sent */
+  async function fillPlaces(places: number): Promise<number[]> {
     const underWay: number[] = []
     let now = 0
-    let created = 0
-    const answer: Answering = ({ method }) => {
+    const answer: Answering = ({ method }, number) => {
       if (method !== 'manager/createApiKey') return accepting()
-      if (created === places) return { status: 409 }
-      created += 1
-      return { result: { id: `id${created}`, secret: 'a-secret' } }
+      return number > places ? { status: 409 } : { result: { id: `id${number}`, secret: 'a-secret' } }
     }
     const inner = madeUpTarget({ answer })
     const open: Target['open'] = async (...args) => {
@@ -82,15 +67,8 @@ describe('perform step', () => {
         },
       }
     }
-    return { target: { ...inner, open }, underWay }
-  }
-
-  const fill = `  - { call: manager/createApiKey, auth: { basic: root }, repeat: 9, observe: keys/limit-exceeded }
-`
-
-  async function fillPlaces(places: number): Promise<number[]> {
-    const { target, underWay } = serverOf(places)
-    await ask(runOf(target), fill, 'needs: [keys, limits]\n')
+    const fill = '  - { call: manager/createApiKey, auth: { basic: root }, repeat: 9, observe: keys/limit-exceeded }\n'
+    await ask(runOf({ ...inner, open }), fill, 'needs: [keys, limits]\n')
     return underWay
   }
 
@@ -103,15 +81,11 @@ describe('perform step', () => {
 })
 
 test('alter changes what but left', async () => {
-  const sent: unknown[] = []
-  const answer: Answering = ({ authorization, params }) => {
-    sent.push([authorization, params])
-    return { status: 401 }
-  }
+  const run = answering(() => ({ status: 401 }))
   const auth = 'auth: { basic: root, but: empty }, alter: { basic-word: upper-case, param name: doubled }'
   const params = 'params: { name: one }, but: { name: last-character-dropped }'
-  await ask(answering(answer), `  - { call: manager/createApiKey, ${auth}, ${params}, expect: refused }\n`)
-  expect(sent).toEqual([[`BASIC ${btoa('root:')}`, { name: 'onon' }]])
+  await ask(run, `  - { call: manager/createApiKey, ${auth}, ${params}, expect: refused }\n`)
+  expect(run.heard).toMatchObject([{ authorization: `BASIC ${btoa('root:')}`, params: { name: 'onon' } }])
 })
 
 /** The beginning of a step that requests a token. */

@@ -235,16 +235,11 @@ describe('unavailable', () => {
   const grant = { method: 'manager/auth', params: {}, auth: 'none' } as const
 
   async function outcomesOf(specs: readonly CallSpec[], answer: Answering, settings: Partial<TargetSettings> = {}) {
-    let made = 0
-    const counting: Answering = (call, number) => {
-      made = number
-      return answer(call, number)
-    }
-    const facts = noFacts()
-    const talk = await openConversation(runOf(madeUpTarget({ callMs: 2, settings, answer: counting }), { facts }))
+    const run = answering(answer, { callMs: 2, settings })
+    const talk = await openConversation(run)
     const outcomes: string[] = []
     for (const spec of specs) outcomes.push((await makeCall(talk, spec)).answer.outcome)
-    return { outcomes, distinct: [...new Set(outcomes)], made, facts, talk }
+    return { outcomes, distinct: [...new Set(outcomes)], made: run.heard.length, facts: run.facts, talk }
   }
 
   test('calls that a limit answers with 503 and no Retry-After are made again, and then more slowly', async () => {
@@ -375,16 +370,14 @@ describe('pace', () => {
   })
 
   test('a creation that may be beyond the limit is waited out once, and then counts as refused', async () => {
-    let creations = 0
-    const run = answering((_call, number) => {
-      creations = number
-      return number > 9 ? { status: 429 } : { result: { id: `key-${number}`, secret: 'a-secret' } }
-    })
+    const run = answering((_call, number) =>
+      number > 9 ? { status: 429 } : { result: { id: `key-${number}`, secret: 'a-secret' } },
+    )
     const talk = await openConversation(run)
     const create = () => makeCall(talk, { ...call, method: 'manager/createApiKey', params: { name: 'n', scope: [] } })
     for (let made = 0; made < 9; made += 1) expect((await create()).answer.outcome).toBe('accepted')
     expect((await create()).answer).toMatchObject({ outcome: 'refused', status: 429 })
-    expect(creations).toBe(11)
+    expect(run.heard).toHaveLength(11)
   })
 
   test('a live target is called slowly at first, and faster while it does not throttle', async () => {
@@ -447,14 +440,11 @@ describe('pace', () => {
   })
 
   test('a declared rate is never exceeded, even if the target could take more', async () => {
-    const times: number[] = []
-    const answer: Answering = ({ nowMs }, number) => {
-      times.push(nowMs)
-      return number === 3 ? { status: 429 } : accepting()
-    }
-    await calling(await openConversation(answering(answer, { callMs: 0, settings: { rate: 10 } })), 600)
-    for (const [index, at] of times.entries())
-      expect((times[index + 10] ?? Number.POSITIVE_INFINITY) - at).toBeGreaterThanOrEqual(990)
+    const answer: Answering = (_call, number) => (number === 3 ? { status: 429 } : accepting())
+    const run = answering(answer, { callMs: 0, settings: { rate: 10 } })
+    await calling(await openConversation(run), 600)
+    for (const [index, { nowMs }] of run.heard.entries())
+      expect((run.heard[index + 10]?.nowMs ?? Number.POSITIVE_INFINITY) - nowMs).toBeGreaterThanOrEqual(990)
   })
 })
 

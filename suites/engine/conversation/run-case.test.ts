@@ -495,6 +495,9 @@ describe('create test key', async () => {
     return createTestKey(run, item)
   }
 
+  const creationsAt = ({ heard }: ReturnType<typeof madeUpTarget>): number =>
+    heard.filter(({ method }) => method === 'manager/createApiKey').length
+
   /** The creation of bob by a signature, on a lasting target. */
   function createBob(fresh: boolean, takes: (authorization: string) => boolean) {
     const answer: Answering = ({ method, authorization = '' }) => {
@@ -520,15 +523,10 @@ describe('create test key', async () => {
     ['in use by others', false, 0],
     ['that is fresh', true, 1],
   ])('with eight keys there, a target %s gets no more: (fresh: %s) %i creations', async (_what, fresh, most) => {
-    let created = 0
-    const answer: Answering = ({ method }) => {
-      if (method === 'manager/createApiKey') created += 1
-      return accepting()
-    }
+    const target = madeUpTarget({ fresh, answer: accepting })
     const earlierKeys = Array.from({ length: 8 }, (_, index) => ({ created: { id: `k${index}`, name: 'n' } }))
-    const run = runOf(madeUpTarget({ fresh, answer }), { corpus, earlierKeys })
-    const { verdict, problem } = await create(run, 'bob')
-    expect(created > 0 ? 1 : 0).toBe(most)
+    const { verdict, problem } = await create(runOf(target, { corpus, earlierKeys }), 'bob')
+    expect(creationsAt(target) > 0 ? 1 : 0).toBe(most)
     if (!fresh) expect([verdict, problem?.kind]).toEqual(['not-testable', 'few-places-for-keys'])
   })
 
@@ -539,16 +537,12 @@ describe('create test key', async () => {
   })
 
   test('a key with a public key whose secret is missing fails once, and is used all the same', async () => {
-    let created = 0
-    const answer: Answering = ({ method }) => {
-      if (method === 'manager/createApiKey') created += 1
-      return { result: { id: 'new' } }
-    }
-    const run = runOf(madeUpTarget({ answer }), { corpus })
+    const target = madeUpTarget({ answer: () => ({ result: { id: 'new' } }) })
+    const run = runOf(target, { corpus })
     const { requirements } = await create(run, 'bob')
     expect(requirements).toEqual({ 'keys/create-authorized': 'passed', 'keys/create-result': 'failed' })
     expect(await ensureTestKeys(await openConversation(run), ['bob'])).toBeUndefined()
-    expect(created).toBe(1)
+    expect(creationsAt(target)).toBe(1)
   })
 
   test('a run that ends during the creation says nothing about the target', async () => {
@@ -575,14 +569,11 @@ describe('create test key', async () => {
 
   test('where no key can be created, other scopes are tried once for each way, not in every case', async () => {
     const creations = async (times: number): Promise<number> => {
-      let count = 0
-      const answer: Answering = ({ method }) => {
-        if (method === 'manager/createApiKey') count += 1
-        return method === 'solution/listSolutions' ? accepting() : refused
-      }
-      const talk = await openConversation(runOf(madeUpTarget({ answer, fresh: false }), { corpus }))
+      const answer: Answering = ({ method }) => (method === 'solution/listSolutions' ? accepting() : refused)
+      const target = madeUpTarget({ answer, fresh: false })
+      const talk = await openConversation(runOf(target, { corpus }))
       for (let time = 0; time < times; time++) await ensureTestKeys(talk, ['bob'])
-      return count
+      return creationsAt(target)
     }
     const once = await creations(1)
     expect(once).toBeGreaterThan(2)
