@@ -1,16 +1,23 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import type { CaseWork } from '../run/plan.ts'
 import { madeUpCase, problemOf } from '../self/made-up-report.ts'
 import { startExploreProgress, startProgress } from './progress.ts'
 
-function progressOn(isTTY: boolean) {
+/** A terminal or a file, and what was written to it. */
+function openOutput(isTTY: boolean) {
   let text = ''
-  let nowMs = 0
   const write = (chunk: string | Uint8Array): boolean => {
     text += String(chunk)
     return true
   }
-  const progress = startProgress({ isTTY, write }, { now: () => nowMs, wall: () => nowMs })
+  return { stream: { isTTY, write } as Parameters<typeof startProgress>[0], written: () => text }
+}
+
+function progressOn(isTTY: boolean) {
+  let nowMs = 0
+  const { stream, written } = openOutput(isTTY)
+  const progress = startProgress(stream, { now: () => nowMs, wall: () => nowMs })
   const pass = (ms: number): void => {
     nowMs += ms
   }
@@ -19,7 +26,7 @@ function progressOn(isTTY: boolean) {
     pass(1000)
     progress.listener({ kind: 'case-ended', outcome: madeUpCase({ key }) })
   }
-  return { progress, endCase, pass, written: () => text }
+  return { progress, endCase, pass, written, lastLine: () => written().split('\r').at(-1) ?? '' }
 }
 
 test('the target is named before the first call', () => {
@@ -36,21 +43,13 @@ test('without a terminal a line is printed from time to time, with the remaining
   expect(written()).toBe(`${first}8 of 20 cases, about 12 s left\n10 of 20 cases, about 10 s left\n`)
 })
 
-test('on a terminal the line names the case that waits', () => {
-  const { progress, endCase, written } = progressOn(true)
-  progress.start(20, 20)
-  endCase('a/1')
-  progress.listener({ kind: 'case-started', key: 'a/slow' })
-  expect(written()).toContain('now a/1')
-  progress.end()
-  expect(written().endsWith('\r\u001b[K')).toBe(true)
-})
-
 test('on a terminal the line shows how many cases run, and which one waits', () => {
   const { progress, endCase, pass, written } = progressOn(true)
   progress.start(20, 20)
+  endCase('a/first')
+  expect(written()).toContain('now a/first')
   for (const key of ['a/one', 'a/two', 'a/three']) progress.listener({ kind: 'case-started', key })
-  progress.listener({ kind: 'wait-started', key: 'a/three', untilMs: 4500 })
+  progress.listener({ kind: 'wait-started', key: 'a/three', untilMs: 5500 })
   endCase('b')
   expect(written()).toContain('; now a/one and 1 more, 1 waiting')
   const problem = problemOf({ kind: 'not-run', because: { kind: 'interrupted', during: 'run' } })
@@ -60,6 +59,8 @@ test('on a terminal the line shows how many cases run, and which one waits', () 
   expect(written()).not.toContain('blocked')
   for (const key of ['a/one', 'a/two']) endCase(key)
   expect(written()).toMatch(/; waiting 1 s for a\/three$/)
+  progress.end()
+  expect(written().endsWith('\r\u001b[K')).toBe(true)
 })
 
 /** What the cases do, each as the last value says. */
@@ -68,14 +69,14 @@ const workOf = (...cases: (readonly [key: string, work: Partial<CaseWork>])[]): 
 
 /** The last estimate after this many seconds with ten calls in each. */
 function estimated(work: ReadonlyMap<string, CaseWork>, seconds: number, tookMs = 5): string | undefined {
-  const { progress, pass, written } = progressOn(true)
+  const { progress, pass, lastLine } = progressOn(true)
   progress.start(work.size, work.size, work)
   progress.listener({ kind: 'case-started', key: 'a' })
   for (let at = 0; at < seconds; at += 1) {
     pass(1000)
     progress.listener({ kind: 'calls-made', calls: 10, tookMs })
   }
-  return /about .* left/.exec(written().split('\r').at(-1) ?? '')?.[0]
+  return /about .* left/.exec(lastLine())?.[0]
 }
 
 test.each<[string, Partial<CaseWork>, number, string]>([
@@ -138,20 +139,16 @@ test('the cases that come after the model take what its calls take, where theirs
 describe('of an exploration', () => {
   /** Three calls, 10 s apart, and a finding. */
   function written(isTTY: boolean, seconds = 60): string {
-    let text = ''
     let nowMs = 0
-    const write = (more: string): boolean => {
-      text += more
-      return true
-    }
-    const progress = startExploreProgress({ isTTY, write } as never, { target: 'http://a', seconds }, () => nowMs)
+    const { stream, written } = openOutput(isTTY)
+    const progress = startExploreProgress(stream, { target: 'http://a', seconds }, () => nowMs)
     for (let call = 1; call <= 3; call += 1) {
       nowMs += 10_000
       progress.called(call)
     }
     progress.say('Found: something')
     progress.end()
-    return text
+    return written()
   }
 
   const first = 'Exploring http://a for 60 s; most calls are wrong on purpose, and may look like an attack in its log\n'
@@ -169,5 +166,83 @@ describe('of an exploration', () => {
 
   test('says why it goes on after the end', () => {
     expect(written(false, 15)).toContain('\n2 calls, 20 s, repeating what was found\n')
+  })
+})
+
+/** What happened in one second of a run that was recorded: the work of the cases that ended, the calls of cases, and the model at its end. */
+interface Second extends CaseWork {
+  server: string
+  second: number
+  /** The second in which it was decided that these cases run again; 0: they did not. A second has one row for each such time. */
+  requeued: number
+  ended: number
+  calls: number
+  tookMs: number
+  model: number
+  likely: number
+  leftMs: number
+}
+
+const [head = '', ...lines] = readFileSync(new URL('recorded-runs.csv', import.meta.url), 'utf8')
+  .trim()
+  .split('\n')
+const names = head.split(',')
+const seconds = lines.map((line): Second => {
+  const values = line.split(',').map((value, at) => [names[at], at === 0 ? value : Number(value)])
+  return Object.fromEntries(values)
+})
+
+interface Shown {
+  second: number
+  estimate: number
+  isWithoutModel: boolean
+}
+
+/** What the progress of a terminal says after each second. */
+function shownIn(run: readonly Second[]): Shown[] {
+  const { progress, pass, lastLine } = progressOn(true)
+  const { start, listener } = progress
+  const keyOf = ({ second, requeued }: Second): string => `ended in second ${second}, requeued in ${requeued}`
+  const work = new Map(run.filter(({ ended }) => ended > 0).map((one) => [keyOf(one), one]))
+  start(work.size, work.size, work, true)
+  listener({ kind: 'case-started', key: 'first' })
+  return run.flatMap((one, at) => {
+    const { second, ended, calls, tookMs, model, likely, leftMs } = one
+    pass((second - (run[at - 1]?.second ?? 0)) * 1000)
+    const requeued = second === run[at - 1]?.second ? [] : run.filter((other) => other.requeued === second)
+    for (const other of requeued) listener({ kind: 'case-requeued', key: keyOf(other) })
+    if (calls > 0) listener({ kind: 'calls-made', calls, tookMs })
+    if (ended > 0) listener({ kind: 'case-ended', outcome: madeUpCase({ key: keyOf(one) }) })
+    if (model > 0) listener({ kind: 'model-called', calls: model, most: 16_000, likely, leftMs })
+    const [, number, unit] = /about (\d+) (s|min) left/.exec(lastLine()) ?? []
+    if (number === undefined) return []
+    const isWithoutModel = lastLine().includes(', not counting the model')
+    return [{ second, estimate: Number(number) * (unit === 'min' ? 60 : 1), isWithoutModel }]
+  })
+}
+
+/** The cases that fill the places for keys come after the model. */
+function actualSeconds(run: readonly Second[], { second, isWithoutModel }: Shown): number {
+  const end = run.at(-1)?.second ?? 0
+  const firstOfModel = run.find(({ model }) => model > 0)?.second ?? end
+  if (!isWithoutModel) return end - second
+  const filling = run.filter((one) => one.second > firstOfModel && one.calls > 0)
+  return firstOfModel - second + filling.length
+}
+
+/** An estimate may always be too long or too short by this much. */
+const nearEnoughSeconds = 6
+
+describe('the time that is left, as the progress of recorded runs shows it', () => {
+  test.each([...new Set(seconds.map(({ server }) => server))])('%s', (server) => {
+    const run = seconds.filter((one) => one.server === server)
+    const shown = shownIn(run)
+    const wrong = shown.flatMap((one) => {
+      const actual = actualSeconds(run, one)
+      const isNear = Math.abs(one.estimate - actual) <= nearEnoughSeconds
+      return isNear || (one.estimate <= 2 * actual && actual <= 2 * one.estimate) ? [] : [{ ...one, actual }]
+    })
+    expect(wrong).toEqual([])
+    expect(shown.length).toBeGreaterThan(run.length / 10)
   })
 })
