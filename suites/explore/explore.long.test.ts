@@ -13,7 +13,7 @@ import { coveringArray, noCoverage, pairsOf } from './matrix.ts'
 import { openTarget } from './open.ts'
 import { basic, list } from './step.ts'
 import { cells } from './table.ts'
-import { foundIn } from './test-findings.ts'
+import { foundIn, refusing } from './test-findings.ts'
 import { sequences } from './walk.ts'
 
 const { requirements } = await openCorpus()
@@ -132,8 +132,10 @@ describe('an exploration', () => {
   })
 
   test('ends if no authorization is accepted, and says that nothing could be shown', async () => {
-    const refusing: ServerOptions = { around: () => () => ({ status: 401, headers: {}, body: '' }) }
-    const { rootAccepted, calls, unproved } = await exploreServer(refusing, 500)
+    const { rootAccepted, calls, unproved } = await exploreServer(
+      refusing(() => true),
+      500,
+    )
     expect(rootAccepted).toBe(false)
     expect(unproved).toEqual([expect.stringMatching(/^anything: .* the initial key was refused/)])
     expect(calls).toBeLessThan(100)
@@ -200,15 +202,11 @@ test.each([
   ['a key is lost', false],
 ])('if %s, the initial key is refused everywhere, and so is another key: %s', async (_what, isBanned) => {
   let isOver = true
-  const around: NonNullable<ServerOptions['around']> =
-    (handle, { root }) =>
-    async (request) => {
-      const { authorization = '' } = request.headers
-      const decoded = Buffer.from(authorization.replace('Basic ', ''), 'base64').toString()
-      const isOfRoot = `${authorization} ${decoded}`.includes(root.id)
-      return !isOver && (isBanned || isOfRoot) ? { status: 403, headers: {}, body: '' } : handle(request)
-    }
-  const { x, found } = await foundIn({ around }, async ({ x }) => {
+  const server = refusing(({ headers: { authorization = '' } }, { root }) => {
+    const decoded = Buffer.from(authorization.replace('Basic ', ''), 'base64').toString()
+    return !isOver && (isBanned || `${authorization} ${decoded}`.includes(root.id))
+  })
+  const { x, found } = await foundIn(server, async ({ x }) => {
     isOver = false
     await x.call(list(basic('root')))
   })

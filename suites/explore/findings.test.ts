@@ -2,7 +2,6 @@ import { expect, test } from 'vitest'
 import type { Answer } from '../engine/model/state.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { serverNamed } from '../self/server-named.ts'
-import type { ServerOptions } from '../targets/bundled.ts'
 import type { Explorer, Seen } from './explorer.ts'
 import { cameBetween, collectFindings } from './findings.ts'
 import { expectRefused } from './keyring.ts'
@@ -20,26 +19,24 @@ import {
   refresh,
   token,
 } from './step.ts'
-import { foundIn, toldOf } from './test-findings.ts'
+import { foundIn, refusing, toldOf } from './test-findings.ts'
 
 const { requirements } = await openCorpus()
 
 /** Takes ten refusals that are never seen again. @returns which of them were tried again */
 async function takeOnceRefused(change: (x: Explorer) => void): Promise<boolean[]> {
-  let refuses = false
-  const around: NonNullable<ServerOptions['around']> = (handle) => (request) => {
-    if (!refuses) return handle(request)
-    refuses = false
-    return { status: 401, headers: {}, body: '' }
-  }
-  const { x, found } = await foundIn({ around }, async ({ x }) => {
-    for (let round = 0; round < 10; round++) {
-      await x.call(list(basic('by-basic')))
-      refuses = true
-      await x.call(list(basic('by-basic')))
-    }
-  })
-  expect(found.map(({ kind }) => kind)).toEqual(Array.from({ length: 10 }, () => 'refused'))
+  let refusals = 0
+  const { x, found } = await foundIn(
+    refusing(() => refusals-- > 0),
+    async ({ x }) => {
+      for (let round = 0; round < 10; round++) {
+        await x.call(list(basic('by-basic')))
+        refusals = 1
+        await x.call(list(basic('by-basic')))
+      }
+    },
+  )
+  expect(found.map(({ kind }) => kind)).toEqual(Array(10).fill('refused'))
   change(x)
   const findings = collectFindings(x, requirements)
   const isRepeated: boolean[] = []
@@ -59,14 +56,9 @@ test('refusals that are never seen again are tried at most eight times', async (
 test('refusals that are never seen again are not tried for longer than half of the remaining time', async () => {
   const isRepeated = await takeOnceRefused((x) => {
     let ms = x.clock.now()
-    const now = () => {
-      ms += 1000
-      return ms
-    }
-    Object.assign(x, {
-      clock: { ...x.clock, controlled: false, now },
-      options: { ...x.options, timeLeftMs: () => 60_000 },
-    })
+    const now = () => (ms += 1000)
+    const options = { ...x.options, timeLeftMs: () => 60_000 }
+    Object.assign(x, { clock: { ...x.clock, controlled: false, now }, options })
   })
   const tried = isRepeated.filter(Boolean).length
   expect(tried).toBeGreaterThan(0)
@@ -74,10 +66,9 @@ test('refusals that are never seen again are not tried for longer than half of t
 })
 
 test('what was shown is only counted, and a lock is waited for only twice', async () => {
-  const around: NonNullable<ServerOptions['around']> = (handle) => (request) =>
-    request.headers.authorization?.includes(';') ? { status: 401, headers: {}, body: '' } : handle(request)
+  const server = refusing(({ headers }) => headers.authorization?.includes(';') === true)
   const keys = ['root', 'by-basic']
-  const { x, found } = await foundIn({ around }, async ({ x }) => {
+  const { x, found } = await foundIn(server, async ({ x }) => {
     const wrong = { field: 'basic-secret', operation: 'inside-changed' }
     for (const who of keys) {
       for (let time = 0; time < 6; time++) await x.call(changed(list(basic(who)), wrong))

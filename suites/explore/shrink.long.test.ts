@@ -20,7 +20,7 @@ import {
   refresh,
   token,
 } from './step.ts'
-import { brokenBy, foundIn, inWorld, toldOf, sentUnique as unique } from './test-findings.ts'
+import { brokenBy, firstOf, foundIn, inWorld, refusing, toldOf, sentUnique as unique } from './test-findings.ts'
 
 type Rules = NonNullable<ServerOptions['rules']>
 
@@ -34,9 +34,8 @@ async function useAfterRefresh({ x }: Caller, pair: string, scope = ['solution']
 /** The only finding of these calls, tried again. */
 async function triedAgain(rules: Rules, run: (caller: Caller) => Promise<void>) {
   const { x, found } = await foundIn({ rules }, run)
-  const [one] = found
   expect(found).toHaveLength(1)
-  if (one === undefined) throw new Error('nothing was found')
+  const one = firstOf(found)
   return { ...(await reproduce(x, one)), requirement: one.requirement }
 }
 
@@ -105,13 +104,8 @@ describe('a finding is tried again', () => {
     const { x, found } = await foundIn({ rules: { revokedTokenWorks: () => true } }, (caller) =>
       useAfterRefresh(caller, 'pair0'),
     )
-    const [one] = found
-    if (one === undefined) throw new Error('nothing was found')
-    const again = await reproduce(Object.assign(Object.create(x), { hasEnded: () => true, call: async () => null }), {
-      ...one,
-      requirement,
-    })
-    expect(again).toMatchObject({ failed: 0, tries })
+    const ended = Object.assign(Object.create(x), { hasEnded: () => true, call: async () => null })
+    expect(await reproduce(ended, { ...firstOf(found), requirement })).toMatchObject({ failed: 0, tries })
   })
 
   test('is not tried again if a creation came just before, because that would take a place', async () => {
@@ -132,26 +126,19 @@ describe('a finding is tried again', () => {
 
   test('without a wait for the end of a lock, where a plain call with the same key shows that there is none', async () => {
     const wrong = grant('root', ['solution', 'session:one'])
-    const refusing = (isRefused: (scope: readonly string[]) => boolean): ServerOptions => ({
-      around: (handle) => async (request) => {
-        const { params = {} } = JSON.parse(Buffer.from(request.body).toString() || '{}')
-        return isRefused(params.scope ?? []) ? { status: 403, headers: {}, body: '' } : handle(request)
-      },
-    })
-    const waitedFor = async (server: ServerOptions): Promise<number> => {
+    const waitedFor = async (isRefused: (scope: readonly string[]) => boolean): Promise<number> => {
+      const server = refusing(({ body }) => isRefused(JSON.parse(String(body) || '{}').params?.scope ?? []))
       const { x, found } = await foundIn(server, ({ x }) => x.call(wrong))
-      const candidate = found.find(({ kind }) => kind === 'refused')
-      if (candidate === undefined) throw new Error('nothing was found')
       const before = x.clock.now()
-      expect(await reproduce(x, candidate)).toMatchObject(thrice)
+      expect(await reproduce(x, firstOf(found.filter(({ kind }) => kind === 'refused')))).toMatchObject(thrice)
       return x.clock.now() - before
     }
-    expect(await waitedFor(refusing((scope) => scope.includes('session:one')))).toBeLessThan(5000)
+    expect(await waitedFor((scope) => scope.includes('session:one'))).toBeLessThan(5000)
     let isShut = false
-    const shuts = refusing((scope) => {
+    const shuts = (scope: readonly string[]) => {
       isShut ||= scope.includes('session:one')
       return isShut && scope.includes('solution')
-    })
+    }
     expect(await waitedFor(shuts)).toBeGreaterThan(4000)
   })
 
@@ -171,7 +158,7 @@ describe('a finding is tried again', () => {
     })
     const ofNew = found.filter(({ requirement }) => requirement === 'keys/created-key-works')
     expect(ofNew.length).toBe(1)
-    for (const one of ofNew) expect(await reproduce(x, one)).toMatchObject(thrice)
+    expect(await reproduce(x, firstOf(ofNew))).toMatchObject(thrice)
   })
 
   test('without the words of scope on which it does not rest', async () => {
@@ -256,7 +243,7 @@ test('a call that is made several times is one step, and the second address stan
     for (let turn = 0; turn < 5; turn++) await x.call(list(token('pair0')))
     await expectRefused(x, list(token('pair0'), { from: '127.1.0.1' }))
   })
-  const [{ steps, fixture } = { steps: [], fixture: '' }] = told
+  const { steps, fixture } = firstOf(told)
   expect(steps[1]).toMatch(/^A call of solution\/listSolutions with the access token of pair0 .*, 5 times: accepted$/)
   expect(steps[2]).toContain('from the second address')
   const right = 'call: solution/listSolutions, auth: { token: $pair.accessToken }, expect: accepted'
@@ -269,9 +256,7 @@ test('a wrong result of one of several calls at once is shown alone, if it comes
     const calls = ['a', 'b'].map((as) => grant('by-basic', ['solution', 'context'], { as: `burst1${as}` }))
     await x.burst(atOnce(calls, 'new'))
   })
-  const [first] = found.filter(({ kind }) => kind === 'shape')
-  if (first === undefined) throw new Error('Nothing was found')
-  const { steps, failed } = await reproduce(x, first)
+  const { steps, failed } = await reproduce(x, firstOf(found.filter(({ kind }) => kind === 'shape')))
   expect([steps.map(isCall), failed]).toEqual([[true], 3])
 })
 
@@ -283,7 +268,7 @@ test('calls at once that are answered wrongly one after another, too, are shown 
     await x.burst(atOnce(calls, 'new'))
   })
   expect(found.map(({ kind }) => kind)).toEqual(['history'])
-  const [{ id, steps, fixture, history } = { id: '', steps: [], fixture: '', history: [] }] = told
+  const { id, steps, fixture, history } = firstOf(told)
   expect(id).toBe('found/refresh/revokes-refresh/let-in')
   expect(steps.map((text) => text.replace(/ as \w+/, ''))).toEqual([
     'A grant to root for the scope "solution": accepted',
@@ -296,9 +281,8 @@ test('calls at once that are answered wrongly one after another, too, are shown 
 
 test('of calls at once, a right one that was refused once is no finding: it may have met a lock', async () => {
   let locks = 0
-  const around: NonNullable<ServerOptions['around']> = (handle) => (request) =>
-    locks-- > 0 ? { status: 401, headers: {}, body: '' } : handle(request)
-  const { found, told } = await toldOf(requirements, { around }, async ({ x }) => {
+  const server = refusing(() => locks-- > 0)
+  const { found, told } = await toldOf(requirements, server, async ({ x }) => {
     await x.call(list(basic('root')))
     locks = 1
     await x.burst(atOnce([list(basic('root')), list(basic('root'))], 'new'))
@@ -316,9 +300,9 @@ async function grantSessions({ x }: Caller, who: string, letter: string, count: 
 
 /** The first finding about a server; each of its three tries showed it. */
 async function firstTold(server: Omit<ServerOptions, 'clock'>, run: (caller: Caller) => Promise<unknown>) {
-  const [first] = (await toldOf(requirements, server, run)).told
-  expect(first?.reproduced).toEqual({ failed: 3, tries: 3 })
-  return { steps: first?.steps ?? [], fixture: first?.fixture ?? '' }
+  const first = firstOf((await toldOf(requirements, server, run)).told)
+  expect(first.reproduced).toEqual(thrice)
+  return first
 }
 
 describe('a session that stays is shown with what keeps it', () => {

@@ -18,6 +18,8 @@ import { runWorld } from './worlds.ts'
 export const sentUnique = 'g0rz'
 
 type Server = Omit<ServerOptions, 'clock'>
+type Around = NonNullable<ServerOptions['around']>
+type Asked = Parameters<Parameters<Around>[0]>[0]
 
 /**
  * Runs sequences against a server with the root key and the key `by-basic`.
@@ -77,6 +79,18 @@ export const inWorld =
     const mostCalls = isProof ? Number.POSITIVE_INFINITY : x.calls() + shortCalls
     await runWorld(caller, name, { sizes: sizesOf(20_000), values, isOver: () => x.isOver() || x.calls() > mostCalls })
   }
+
+/** A server that refuses these requests. */
+export const refusing = (isRefused: (request: Asked, context: Parameters<Around>[1]) => boolean): Server => ({
+  around: (handle, context) => async (request) =>
+    isRefused(request, context) ? { status: 401, headers: {}, body: '' } : handle(request),
+})
+
+/** The first of several, of which there must be one. */
+export function firstOf<T>([first]: readonly T[]): T {
+  if (first === undefined) throw new Error('Nothing was found')
+  return first
+}
 
 /** The requirements that a server broke. */
 export async function brokenBy(server: Server, run: (caller: Caller) => Promise<void>): Promise<readonly string[]> {

@@ -24,7 +24,7 @@ import {
   type Step,
   token,
 } from './step.ts'
-import { foundIn, toldOf } from './test-findings.ts'
+import { firstOf, foundIn, toldOf } from './test-findings.ts'
 import { contradiction, describeStep, headline, stepLines } from './words.ts'
 
 const { requirements } = await openCorpus()
@@ -33,11 +33,8 @@ const shown = (steps: readonly Step[]): Shown => ({ steps, outcomes: steps.map((
 
 type Rules = NonNullable<ServerOptions['rules']>
 
-async function firstFinding(rules: Rules, run: (caller: Caller) => Promise<void>): Promise<Found> {
-  const [first] = (await toldOf(requirements, { rules }, run)).told
-  if (first === undefined) throw new Error('Nothing was found')
-  return first
-}
+const firstFinding = async (rules: Rules, run: (caller: Caller) => Promise<void>): Promise<Found> =>
+  firstOf((await toldOf(requirements, { rules }, run)).told)
 
 test('a finding says what its token went through, and that nothing can be left out', async () => {
   const rules: Rules = { revokedTokenWorks: (kind, { generation }) => kind === 'access' && generation > 0 }
