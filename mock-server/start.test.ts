@@ -62,7 +62,7 @@ test('a token is bound to the address it came for', async () => {
   const grant = await httpCall(`${server.url}/api`, { body })
   const headers = { authorization: `Bearer ${grant.json.result.accessToken}`, 'x-forwarded-for': '127.0.0.1' }
   expect((await listAt(server, { headers })).json.result).toBeDefined()
-  const elsewhere = await listAt(server, { headers, from: '127.0.0.2' }).catch(() => undefined)
+  const elsewhere = await listAt(server, { headers, localAddress: '127.0.0.2' }).catch(() => undefined)
   // Where the system has no second loopback address the call cannot be made at all.
   if (elsewhere) expect(elsewhere.json.error.code).toBe(24879)
 })

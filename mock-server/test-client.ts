@@ -1,6 +1,6 @@
 import { createHmac, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 import { once } from 'node:events'
-import { type IncomingMessage, request } from 'node:http'
+import { type IncomingMessage, type RequestOptions, request } from 'node:http'
 import { text as textOf } from 'node:stream/consumers'
 import { expect } from 'vitest'
 import type { ServerOptions } from './context.ts'
@@ -14,15 +14,6 @@ type Auth = 'none' | { hmac: Secret } | { basic: Secret } | { token: string } | 
 interface Secret {
   id: string
   secret: string
-}
-
-interface Answer {
-  status: number
-  headers: { [name: string]: string }
-  text: string
-  hungUp: boolean
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into any answer
-  json: any
 }
 
 /** How a signature differs from a right one. */
@@ -53,7 +44,7 @@ export function createTestClient(options: ServerOptions = {}) {
   const { handle, context } = handler
   const root = { id: context.root.id, secret: context.root.secret }
 
-  async function send(request: Partial<MockRequest>): Promise<Answer> {
+  async function send(request: Partial<MockRequest>) {
     const answer: MockAnswer = await handle({
       method: 'POST',
       target: '/api',
@@ -69,11 +60,8 @@ export function createTestClient(options: ServerOptions = {}) {
 
   function call(method: string, params: unknown = {}, auth: Auth = 'none', but: Signing & { from?: string } = {}) {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 7, method, params })
-    return send({
-      body: Buffer.from(body),
-      headers: headersFor(auth, body, but),
-      remoteAddress: but.from ?? '127.0.0.1',
-    })
+    const address = but.from === undefined ? {} : { remoteAddress: but.from }
+    return send({ body: Buffer.from(body), headers: headersFor(auth, body, but), ...address })
   }
 
   function headersFor(auth: Auth, body: string, but: Signing): { [name: string]: string } {
@@ -99,20 +87,8 @@ export function createTestClient(options: ServerOptions = {}) {
   }
   const createKey = (params: object) => call('manager/createApiKey', params, { basic: root })
 
-  return {
-    ...handler,
-    send,
-    call,
-    grant,
-    granted,
-    refresh,
-    list,
-    works,
-    statuses,
-    createKey,
-    root,
-    clock: context.clock,
-  }
+  const calls = { send, call, grant, granted, refresh, list, works, statuses, createKey }
+  return { ...handler, ...calls, root, clock: context.clock }
 }
 
 /** A fresh ED25519 pair: the PEM to register, and the key that signs. */
@@ -135,20 +111,15 @@ export const basicOf = ({ id, secret }: Secret) => ({
 export const listing = '{"jsonrpc":"2.0","id":1,"method":"solution/listSolutions","params":{}}'
 
 /** A listing through the socket of a server; with its root key, unless other headers are given. */
-export const listAt = ({ url, rootKey }: MockServer, but: HttpOptions = {}) =>
+export const listAt = ({ url, rootKey }: MockServer, but: Parameters<typeof httpCall>[1] = {}) =>
   httpCall(`${url}/api`, { headers: basicOf(rootKey), body: listing, ...but })
 
-interface HttpOptions {
-  method?: string
-  headers?: { [name: string]: string }
-  body?: string | Buffer
-  from?: string
-}
-
 /** One HTTP request on its own connection. */
-export async function httpCall(url: string, { method = 'POST', headers = {}, body = '', from }: HttpOptions = {}) {
-  const address = from === undefined ? {} : { localAddress: from }
-  const call = request(url, { method, headers, agent: false, ...address }).end(body)
+export async function httpCall(
+  url: string,
+  { body = '', ...options }: RequestOptions & { body?: string | Buffer } = {},
+) {
+  const call = request(url, { method: 'POST', agent: false, ...options }).end(body)
   // A server that has answered may end the connection while the body is still being sent.
   call.on('error', () => undefined)
   const [response] = (await once(call, 'response')) as [IncomingMessage]

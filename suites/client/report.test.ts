@@ -9,28 +9,19 @@ import { checks, judgeJournals } from './judge.ts'
 import { buildReport, clientRenderers, parseClientKnown } from './report.ts'
 
 type ClientReport = ReturnType<typeof buildReport>
-
-interface Given {
-  known?: ReturnType<typeof parseClientKnown>[number][]
-  strict?: boolean
-  stopped?: string
-  reported?: (id: string) => boolean
-}
+type Input = Parameters<typeof buildReport>[0]
+type Given = Partial<
+  Pick<Input, 'known' | 'strict'> & Pick<Input['meta'], 'stopped'> & Pick<Input['selected'], 'isReported'>
+>
 
 const { version, started, durationMs, node } = madeUpMeta
 const again = 'npx svc-conformance client --command ./adapter'
 const meta = { version, started, durationMs, node, command: './adapter', auth: ['token'], again, skipped: [] }
 
-function reportOf(journals: Journal[], given: Given = {}): ClientReport {
-  const { known = [], strict = false, stopped = null, reported = () => true } = given
-  return buildReport({
-    meta: { ...meta, stopped },
-    journals,
-    results: judgeJournals(journals, []),
-    selected: { scenarios: [], isReported: reported, madeFor: () => [] },
-    known,
-    strict,
-  })
+function reportOf(journals: Journal[], { stopped = null, isReported = () => true, ...given }: Given = {}) {
+  const selected = { scenarios: [], isReported, madeFor: () => [] }
+  const results = judgeJournals(journals, [])
+  return buildReport({ meta: { ...meta, stopped }, journals, results, selected, known: [], strict: false, ...given })
 }
 
 const right = journal([grant(0, 'a'), call(9, 'a')])
@@ -50,7 +41,7 @@ describe('the verdict', () => {
     ['inconclusive', 1, journal([{ at: 0, ...refused }], {}, { starts: [start({ error: 8 })] }), {}],
     ['does-not-conform', 1, journal([{ at: 0, ...refused, target: '/apis' }]), {}],
     ['inconclusive', 130, right, { stopped: 'it was interrupted' }],
-    ['conforms', 0, right, { reported: (id: string) => id === 'scopes/least' }],
+    ['conforms', 0, right, { isReported: (id: string) => id === 'scopes/least' }],
   ] as const)('%s with exit code %i', (verdict, exitCode, made, given) => {
     const report = reportOf([made], given)
     expect([report.verdict, report.exitCode]).toEqual([verdict, exitCode])
@@ -58,7 +49,7 @@ describe('the verdict', () => {
   })
 
   test('is inconclusive if no selected check was exercised', () => {
-    const report = reportOf([right], { reported: (id) => id.startsWith('signature/') })
+    const report = reportOf([right], { isReported: (id) => id.startsWith('signature/') })
     const said = 'No check was exercised, so nothing is known about this client'
     expect([report.verdict, report.exitCode, report.conclusion[0]]).toEqual(['inconclusive', 1, said])
   })

@@ -192,14 +192,8 @@ const seconds = lines.map((line): Second => {
   return Object.fromEntries(values)
 })
 
-interface Shown {
-  second: number
-  estimate: number
-  isWithoutModel: boolean
-}
-
 /** What the progress of a terminal says after each second. */
-function shownIn(run: readonly Second[]): Shown[] {
+function shownIn(run: readonly Second[]) {
   const { progress, pass, lastLine } = progressOn(true)
   const { start, listener } = progress
   const keyOf = ({ second, requeued }: Second): string => `ended in second ${second}, requeued in ${requeued}`
@@ -222,7 +216,7 @@ function shownIn(run: readonly Second[]): Shown[] {
 }
 
 /** The cases that fill the places for keys come after the model. */
-function actualSeconds(run: readonly Second[], { second, isWithoutModel }: Shown): number {
+function actualSeconds(run: readonly Second[], { second, isWithoutModel }: ReturnType<typeof shownIn>[number]): number {
   const end = run.at(-1)?.second ?? 0
   const firstOfModel = run.find(({ model }) => model > 0)?.second ?? end
   if (!isWithoutModel) return end - second

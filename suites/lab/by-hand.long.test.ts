@@ -20,14 +20,8 @@ const json = JSON.parse(sent)
 
 const bytes = (text: string | Uint8Array): Buffer => Buffer.from(text as string)
 
-interface Signed {
-  body?: string | Uint8Array
-  method?: string
-  uri?: string
-  at?: string
-  once?: string | Uint8Array
-}
-const data = ({ body = sent, method = 'POST', uri = '/api', at = time, once = nonce }: Signed = {}): Buffer => {
+const data = (signed: { [part in 'body' | 'method' | 'uri' | 'at' | 'once']?: string | Uint8Array } = {}): Buffer => {
+  const { body = sent, method = 'POST', uri = '/api', at = time, once = nonce } = signed
   const parts = [`${at};`, once, `;${method}\n${uri}\n`, body, '\n']
   return Buffer.concat(parts.map(bytes))
 }

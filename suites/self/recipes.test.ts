@@ -334,26 +334,24 @@ describe('recipes', () => {
   })
 })
 
-interface WebRequest {
-  scheme: string
-  keyId: string
-  secret?: string
-  pkcs8?: Uint8Array
-  method: string
-  uri: string
-  body: Uint8Array
-  timestamp: string
-  nonce: string
-}
+type WebSign = (request: ReturnType<typeof requestOf>) => Promise<string>
 
-type WebSign = (request: WebRequest) => Promise<string>
-
-function requestOf(columns: readonly string[]): WebRequest {
+function requestOf(columns: readonly string[]) {
   const [kind, scheme = '', keyId = '', key = '', method = '', uri = '', body = '', timestamp = '', nonce = ''] =
     columns
-  const withKey = kind === 'hmac' ? { secret: key } : { pkcs8: new Uint8Array(Buffer.from(key, 'base64')) }
+  const ofKey: { secret?: string; pkcs8?: Uint8Array } =
+    kind === 'hmac' ? { secret: key } : { pkcs8: new Uint8Array(Buffer.from(key, 'base64')) }
   const bytes = new Uint8Array(Buffer.from(body === '-' ? '' : body, 'base64'))
-  return { scheme, keyId, ...withKey, method, uri, body: bytes, timestamp, nonce }
+  return {
+    scheme,
+    keyId,
+    ...ofKey,
+    method,
+    uri,
+    body: bytes,
+    timestamp,
+    nonce,
+  }
 }
 
 function run([program, ...args]: readonly [string, ...string[]], input: string) {

@@ -9,21 +9,16 @@ const address = 'https://service.example/base/api'
 const list = body('solution/listSolutions')
 const answer = JSON.stringify({ jsonrpc: '2.0', id: 1, result: { list: [] } })
 
-interface Made {
-  url?: string
-  started?: string
-  headers?: [string, string][]
-  postData?: object | null
-  content?: object
-  status?: number
-  bodySize?: number
+const usual = {
+  ...{ url: address, started: '2026-01-01T00:00:00.000Z', headers: [] as [string, string][], status: 200 },
+  postData: { mimeType: 'application/json', text: list } as object | null,
+  ...{ bodySize: list.length, content: { size: answer.length, text: answer } as object },
 }
 
-const entry = ({ url = address, started = '2026-01-01T00:00:00.000Z', headers = [], ...made }: Made = {}) => {
-  const { postData = { mimeType: 'application/json', text: list }, status = 200, bodySize = list.length } = made
+const entry = (made: Partial<typeof usual> = {}) => {
+  const { url, started, headers, status, postData, bodySize, content } = { ...usual, ...made }
   const all = [['Content-Type', 'application/json'], ['User-Agent', 'x'], ...headers]
   const request = { method: 'POST', url, headers: all.map(([name, value]) => ({ name, value })), bodySize }
-  const { content = { size: answer.length, text: answer } } = made
   return {
     startedDateTime: started,
     time: 5,
@@ -87,7 +82,7 @@ describe('a HAR', () => {
     ['a missing answer', { content: { size: 300 } }, [/body of the answer is missing/]],
     ['a compressed answer', { content: { size: answer.length, compression: 10, text: answer } }, []],
     ['a call that was aborted', { status: 0 }, []],
-  ] as [string, Made, RegExp[]][])('with %s', (_name, made, says) => {
+  ] as [string, Partial<typeof usual>, RegExp[]][])('with %s', (_name, made, says) => {
     const { found, lacks, calls } = judged(entry({ ...made, headers: [token] }))
     expect(calls).toBe(1)
     expect(found).toEqual([])
