@@ -43,49 +43,41 @@ const fileAbove = 'a file stands where a folder should be'
 const isFolder = 'it is a folder, name a file in it'
 const fileInFolder = `it is a folder; name a file in it, such as "${at('svc-target.yaml')}"`
 
-describe('wrong usage: one sentence and exit code 2', () => {
-  test.each<[argv: string[], sentence: string]>([
-    [serve('--prot', '1'), 'Unknown flag "--prot", did you mean "--port"?'],
-    [['run', 'basic'], 'Cannot use "basic": name the server with "--url", and cases with "--only basic"'],
-    [['run', '--secret', 'x'], `Unknown flag "--secret": ${secretInFlag}`],
-    [['lst'], 'Unknown command "lst", did you mean "list"?'],
-    [['help', 'lst'], 'Unknown command "lst", did you mean "list"?'],
-    [['help', 'nosuch'], `Unknown command "nosuch", expected one of ${commandNames}`],
-    [[...signing, '--url', 'foo'], 'Cannot use the URL "foo": expected one like "https://service.example"'],
-    [[...signing, '--url', 'http://x/base?x=1'], 'Remove "?x=1" from the URL: it is the part before "/api"'],
-    [['compare'], 'Missing required argument "reports"'],
-    [serve('extra'), 'Too many arguments for "serve": expected 0, got 1'],
-    [mutants('whole-mac'), 'Unknown mutant "whole-mac", did you mean "whole-mac-expected"?'],
-    [mutants('nope'), 'Unknown mutant "nope"; "svc-conformance list --mutants" shows them'],
-    [serve('--public-key', 'README.md'), `Cannot use "README.md" for "--public-key": ${noPublicKey}`],
-    [mutants('sha1-expected', 'whole-mac-expected', 'sha1-taken-too'), `Cannot serve ${bothMacs}`],
-    [serve('--base-path', 'foo'), 'Cannot use "foo" for "--base-path": expected a path like "/service/v1"'],
-    [serve('--scheme', ''), 'Cannot use "" for "--scheme": expected one word, such as "svc-hmac-sha256"'],
-    [serve('--seed', ''), 'Give "--seed" a word that is not empty'],
-    ...['', 'a;b', 'a:b'].map((id): [string[], string] => [
-      serve('--key-id', id),
-      `Cannot use "${id}" for "--key-id": ${wrongId}`,
-    ]),
-    [serve('--port'), 'Option "--port <port>" argument missing'],
-    [serve('--port', '70000'), 'Cannot use "70000" for "--port": expected a whole number from 0 to 65535'],
-    [serve('--set', 'batch'), 'Cannot use "batch" for "--set": expected NAME=VALUE, such as "delayMs=80"'],
-    [
-      ['run', '--target', testKeysIsFolder, '--plan'],
-      `Cannot read the record of created keys "${folder}": ${isFolder}`,
-    ],
-    [['compare', 'nope.json'], 'Cannot read the report "nope.json": there is no such file'],
-    [['init', at('no', 'such.yaml')], `Cannot write "${at('no', 'such.yaml')}": there is no such folder`],
-    [['lab', '--out', belowFile], `Cannot write the page "${belowFile}": ${fileAbove}`],
-    [
-      ['explore', '--save', belowFile],
-      `Cannot write the scenarios "${join(belowFile, 'language.yaml')}": ${fileAbove}`,
-    ],
-    [['init', folder], `Cannot write "${folder}": ${fileInFolder}`],
-    [['init', folder, '--force'], `Cannot write "${folder}": ${fileInFolder}`],
-  ])('%j', async (argv, sentence) => {
-    expect(await complaint(...argv)).toBe(`${sentence}\n`)
-    expect(captured.out).toBe('')
-  })
+test.each<[argv: string[], sentence: string]>([
+  [serve('--prot', '1'), 'Unknown flag "--prot", did you mean "--port"?'],
+  [['run', 'basic'], 'Cannot use "basic": name the server with "--url", and cases with "--only basic"'],
+  [['run', '--secret', 'x'], `Unknown flag "--secret": ${secretInFlag}`],
+  [['lst'], 'Unknown command "lst", did you mean "list"?'],
+  [['help', 'lst'], 'Unknown command "lst", did you mean "list"?'],
+  [['help', 'nosuch'], `Unknown command "nosuch", expected one of ${commandNames}`],
+  [[...signing, '--url', 'foo'], 'Cannot use the URL "foo": expected one like "https://service.example"'],
+  [[...signing, '--url', 'http://x/base?x=1'], 'Remove "?x=1" from the URL: it is the part before "/api"'],
+  [['compare'], 'Missing required argument "reports"'],
+  [serve('extra'), 'Too many arguments for "serve": expected 0, got 1'],
+  [mutants('whole-mac'), 'Unknown mutant "whole-mac", did you mean "whole-mac-expected"?'],
+  [mutants('nope'), 'Unknown mutant "nope"; "svc-conformance list --mutants" shows them'],
+  [serve('--public-key', 'README.md'), `Cannot use "README.md" for "--public-key": ${noPublicKey}`],
+  [mutants('sha1-expected', 'whole-mac-expected', 'sha1-taken-too'), `Cannot serve ${bothMacs}`],
+  [serve('--base-path', 'foo'), 'Cannot use "foo" for "--base-path": expected a path like "/service/v1"'],
+  [serve('--scheme', ''), 'Cannot use "" for "--scheme": expected one word, such as "svc-hmac-sha256"'],
+  [serve('--seed', ''), 'Give "--seed" a word that is not empty'],
+  ...['', 'a;b', 'a:b'].map((id): [string[], string] => [
+    serve('--key-id', id),
+    `Cannot use "${id}" for "--key-id": ${wrongId}`,
+  ]),
+  [serve('--port'), 'Option "--port <port>" argument missing'],
+  [serve('--port', '70000'), 'Cannot use "70000" for "--port": expected a whole number from 0 to 65535'],
+  [serve('--set', 'batch'), 'Cannot use "batch" for "--set": expected NAME=VALUE, such as "delayMs=80"'],
+  [['run', '--target', testKeysIsFolder, '--plan'], `Cannot read the record of created keys "${folder}": ${isFolder}`],
+  [['compare', 'nope.json'], 'Cannot read the report "nope.json": there is no such file'],
+  [['init', at('no', 'such.yaml')], `Cannot write "${at('no', 'such.yaml')}": there is no such folder`],
+  [['lab', '--out', belowFile], `Cannot write the page "${belowFile}": ${fileAbove}`],
+  [['explore', '--save', belowFile], `Cannot write the scenarios "${join(belowFile, 'language.yaml')}": ${fileAbove}`],
+  [['init', folder], `Cannot write "${folder}": ${fileInFolder}`],
+  [['init', folder, '--force'], `Cannot write "${folder}": ${fileInFolder}`],
+])('wrong usage is one sentence and exit code 2: %j', async (argv, sentence) => {
+  expect(await complaint(...argv)).toBe(`${sentence}\n`)
+  expect(captured.out).toBe('')
 })
 
 test.each([

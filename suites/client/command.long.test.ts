@@ -76,24 +76,22 @@ describe('the command', () => {
   })
 })
 
-describe('wrong usage', () => {
-  test.each([
-    [[], 'Name the client'],
-    [['--listen', '--command', 'x'], 'Choose one of'],
-    [['--command', ' '], 'Give "--command" a command'],
-    [['--command', 'x', '--port', '1'], '"--port" needs "--listen"'],
-    [['--command', 'x', '--auth', 'hmca'], 'did you mean "hmac"?'],
-    [['--command', 'x', '--only', 'refresh/singleflight'], 'did you mean "refresh/single-flight"?'],
-    [['--command', 'x', '--skip', 'refresh'], 'Give a reason'],
-    [['--command', 'x', '--skip', 'nothing=x'], 'No check or scenario matches "--skip nothing"'],
-    [['--command', 'x', '--timeout', '0'], 'a number of seconds above 0'],
-    [['--command', 'x', '--known', 'nowhere.yaml'], 'there is no such file'],
-    [['--command', 'x', '--report', 'xml'], 'Unknown value "xml"'],
-    [['--listen', '--port', '99999'], 'a whole number from 0 to 65535'],
-  ])('%j', async (argv, sentence) => {
-    expect(await call('client', ...argv)).toBe(2)
-    expect(captured.complaints).toContain(sentence)
-  })
+test.each([
+  [[], 'Name the client'],
+  [['--listen', '--command', 'x'], 'Choose one of'],
+  [['--command', ' '], 'Give "--command" a command'],
+  [['--command', 'x', '--port', '1'], '"--port" needs "--listen"'],
+  [['--command', 'x', '--auth', 'hmca'], 'did you mean "hmac"?'],
+  [['--command', 'x', '--only', 'refresh/singleflight'], 'did you mean "refresh/single-flight"?'],
+  [['--command', 'x', '--skip', 'refresh'], 'Give a reason'],
+  [['--command', 'x', '--skip', 'nothing=x'], 'No check or scenario matches "--skip nothing"'],
+  [['--command', 'x', '--timeout', '0'], 'a number of seconds above 0'],
+  [['--command', 'x', '--known', 'nowhere.yaml'], 'there is no such file'],
+  [['--command', 'x', '--report', 'xml'], 'Unknown value "xml"'],
+  [['--listen', '--port', '99999'], 'a whole number from 0 to 65535'],
+])('wrong usage: %j', async (argv, sentence) => {
+  expect(await call('client', ...argv)).toBe(2)
+  expect(captured.complaints).toContain(sentence)
 })
 
 test('--listen judges every call until it is stopped', async () => {

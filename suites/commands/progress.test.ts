@@ -227,8 +227,9 @@ function actualSeconds(run: readonly Second[], { second, isWithoutModel }: Retur
 /** An estimate may always be too long or too short by this much. */
 const nearEnoughSeconds = 6
 
-describe('the time that is left, as the progress of recorded runs shows it', () => {
-  test.each([...new Set(seconds.map(({ server }) => server))])('%s', (server) => {
+test.each([...new Set(seconds.map(({ server }) => server))])(
+  'the time that is left, as the progress of a recorded run shows it: %s',
+  (server) => {
     const run = seconds.filter((one) => one.server === server)
     const shown = shownIn(run)
     const wrong = shown.flatMap((one) => {
@@ -238,5 +239,5 @@ describe('the time that is left, as the progress of recorded runs shows it', () 
     })
     expect(wrong).toEqual([])
     expect(shown.length).toBeGreaterThan(run.length / 10)
-  })
-})
+  },
+)

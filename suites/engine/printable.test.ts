@@ -166,30 +166,28 @@ describe('redact', () => {
     })
   })
 
-  describe('an unknown secret is found by its place', () => {
-    const redactor = createRedactor([])
-    const publicKey = '-----BEGIN PUBLIC KEY-----\nMCow\n-----END PUBLIC KEY-----'
-    test.each([
-      ['authorization: Basic dXNlcjpwYXNzd29yZC0wMDAx', 'authorization: Basic dXNl…'],
-      ['Authorization: Bearer 0123456789abcdef0123', 'Authorization: Bearer 0123…'],
-      ['> authorization: 0123456789abcdef0123', '> authorization: 0123…'],
-      [
-        'authorization: svc-hmac-sha256 b047b047b047b047b047;1;1795154904754;tCLqKvRgaK/NpT0f;tS4e0123456789abcdefghijklmn',
-        'authorization: svc-hmac-sha256 b047…;1;1795154904754;tCLqKvRgaK/NpT0f;tS4e…',
-      ],
-      ['set-cookie: session=0123456789abcdef', 'set-cookie: sess…'],
-      ['{"accessToken":"0123456789abcdef","id":"k"}', '{"accessToken":"0123…","id":"k"}'],
-      ['{"refreshToken" : "0123456789\\"abcdef","id":"k"}', '{"refreshToken" : "0123…","id":"k"}'],
-      ['{"params":{"apiKeySecret":"short"}}', '{"params":{"apiKeySecret":"…"}}'],
-      ['"{\\"secret\\":\\"0123456789abcdef\\"}"', '"{\\"secret\\":\\"0123…\\"}"'],
-      [
-        '{"k":"-----BEGIN PRIVATE KEY-----\\nMC4CAQAwBQYDK2VwBCIEIAAA\\n-----END PRIVATE KEY-----"}',
-        '{"k":"-----BEGIN PRIVATE KEY-----…"}',
-      ],
-      ['-----BEGIN EC PRIVATE KEY-----\nMC4C\ncut off', '-----BEGIN EC PRIVATE KEY-----…'],
-      [publicKey, publicKey],
-    ])('%s', (text, safe) => {
-      expect(redactor.text(text)).toBe(safe)
-    })
+  const redactor = createRedactor([])
+  const publicKey = '-----BEGIN PUBLIC KEY-----\nMCow\n-----END PUBLIC KEY-----'
+  test.each([
+    ['authorization: Basic dXNlcjpwYXNzd29yZC0wMDAx', 'authorization: Basic dXNl…'],
+    ['Authorization: Bearer 0123456789abcdef0123', 'Authorization: Bearer 0123…'],
+    ['> authorization: 0123456789abcdef0123', '> authorization: 0123…'],
+    [
+      'authorization: svc-hmac-sha256 b047b047b047b047b047;1;1795154904754;tCLqKvRgaK/NpT0f;tS4e0123456789abcdefghijklmn',
+      'authorization: svc-hmac-sha256 b047…;1;1795154904754;tCLqKvRgaK/NpT0f;tS4e…',
+    ],
+    ['set-cookie: session=0123456789abcdef', 'set-cookie: sess…'],
+    ['{"accessToken":"0123456789abcdef","id":"k"}', '{"accessToken":"0123…","id":"k"}'],
+    ['{"refreshToken" : "0123456789\\"abcdef","id":"k"}', '{"refreshToken" : "0123…","id":"k"}'],
+    ['{"params":{"apiKeySecret":"short"}}', '{"params":{"apiKeySecret":"…"}}'],
+    ['"{\\"secret\\":\\"0123456789abcdef\\"}"', '"{\\"secret\\":\\"0123…\\"}"'],
+    [
+      '{"k":"-----BEGIN PRIVATE KEY-----\\nMC4CAQAwBQYDK2VwBCIEIAAA\\n-----END PRIVATE KEY-----"}',
+      '{"k":"-----BEGIN PRIVATE KEY-----…"}',
+    ],
+    ['-----BEGIN EC PRIVATE KEY-----\nMC4C\ncut off', '-----BEGIN EC PRIVATE KEY-----…'],
+    [publicKey, publicKey],
+  ])('an unknown secret is found by its place: %s', (text, safe) => {
+    expect(redactor.text(text)).toBe(safe)
   })
 })

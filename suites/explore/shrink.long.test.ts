@@ -187,21 +187,22 @@ describe('a finding is tried again', () => {
   })
 })
 
-describe('the secret of a key', () => {
-  const twoUsers = inWorld('secrets of other keys')
+const twoUsers = inWorld('secrets of other keys')
 
-  test.each<['basic' | 'grant', string]>([
-    ['basic', 'basic/credentials'],
-    ['grant', 'grants/credentials'],
-  ])('is found to be taken for another key by a server that remembers the last one (%s)', async (means, broken) => {
+test.each<['basic' | 'grant', string]>([
+  ['basic', 'basic/credentials'],
+  ['grant', 'grants/credentials'],
+])(
+  'the secret of a key is found to be taken for another key by a server that remembers the last one (%s)',
+  async (means, broken) => {
     let last = ''
     const secretMatches: Rules['secretMatches'] = (received, expected, used) => {
       if (received === expected) last = received
       return received === expected || (used === means && received === last)
     }
     expect(await brokenBy({ rules: { secretMatches } }, twoUsers)).toContain(broken)
-  })
-})
+  },
+)
 
 const wrongSecret = (who: string): CallStep =>
   changed(list(basic(who)), { field: 'basic-secret', value: '$by-basic.secret' })

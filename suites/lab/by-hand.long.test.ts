@@ -395,16 +395,13 @@ describe('own data', () => {
   ])('%s', (_, sent, signed, where) => expect(said(sent, signed)).toContain(`differ at line 3, ${where}`))
 })
 
-describe('curl -d @file', () => {
+test('the line feeds that curl -d @file drops are named', () => {
   const file = `${JSON.stringify(JSON.parse(plain), null, 3)}\n`
   const sent = file.replaceAll('\n', '')
-
-  test('the line feeds that curl drops are named', () => {
-    const input = asking(sent, hmac(dataOf(file)), { bodyFile: bytes(file) })
-    expect(idsOf(input)).toEqual(['data/with-body-before-curl'])
-    expect(titlesOf(input)).toContain('--data-binary')
-    const without = asking(sent, hmac(dataOf(file).subarray(0, -1)), { bodyFile: bytes(file) })
-    expect(idsOf(without).sort()).toEqual(['data/with-body-before-curl', 'data/without-final-newline'])
-    expect(diagnose(asking(sent, hmac(dataOf(sent)), { bodyFile: bytes(file) })).valid).toBe(true)
-  })
+  const input = asking(sent, hmac(dataOf(file)), { bodyFile: bytes(file) })
+  expect(idsOf(input)).toEqual(['data/with-body-before-curl'])
+  expect(titlesOf(input)).toContain('--data-binary')
+  const without = asking(sent, hmac(dataOf(file).subarray(0, -1)), { bodyFile: bytes(file) })
+  expect(idsOf(without).sort()).toEqual(['data/with-body-before-curl', 'data/without-final-newline'])
+  expect(diagnose(asking(sent, hmac(dataOf(sent)), { bodyFile: bytes(file) })).valid).toBe(true)
 })

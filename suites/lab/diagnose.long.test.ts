@@ -85,35 +85,33 @@ describe('one mistake', () => {
   })
 })
 
-describe('two mistakes at once', () => {
-  const named = (word: string) => mistakeById(word) as KnownMistake
-  const pairs: [SignInput, string, string][] = [
-    [bare, 'data/without-final-newline', 'signature/in-hex'],
-    [bare, 'data/with-lowercase-method', 'data/with-full-url'],
-    [bare, 'data/with-crlf', 'signature/untruncated'],
-    [bare, 'data/with-body-spaced', 'key/base64-encoded'],
-    [bare, 'data/with-body-sorted', 'data/with-body-spaced'],
-    [bare, 'data/without-timestamp', 'data/without-nonce'],
-    [bare, 'data/with-timestamp-in-seconds', 'data/with-decoded-nonce'],
-    [bare, 'data/with-commas', 'signature/sha512'],
-    [bare, 'key/id-as-secret', 'signature/arguments-swapped'],
-    [bare, 'key/with-newline', 'data/with-doubled-newline'],
-    [bare, 'signature/sha1', 'signature/unpadded'],
-    [bare, 'signature/last-20-bytes', 'signature/in-upper-case-hex'],
-    [bare, 'data/with-nonce-without-padding', 'fields/with-commas'],
-    [bare, 'signature/untruncated', 'fields/one-too-few'],
-    [ecc, 'data/without-final-newline', 'signature/in-hex'],
-    [ecc, 'data/with-lowercase-method', 'data/with-full-url'],
-    [ecc, 'data/with-body-compact', 'signature/over-hash'],
-    [ecc, 'key/seed-hashed', 'data/with-crlf'],
-    [ecc, 'data/with-crlf', 'signature/hmac-with-seed'],
-    [ecc, 'signature/prehashed', 'signature/unpadded'],
-  ]
+const named = (word: string) => mistakeById(word) as KnownMistake
+const pairs: [SignInput, string, string][] = [
+  [bare, 'data/without-final-newline', 'signature/in-hex'],
+  [bare, 'data/with-lowercase-method', 'data/with-full-url'],
+  [bare, 'data/with-crlf', 'signature/untruncated'],
+  [bare, 'data/with-body-spaced', 'key/base64-encoded'],
+  [bare, 'data/with-body-sorted', 'data/with-body-spaced'],
+  [bare, 'data/without-timestamp', 'data/without-nonce'],
+  [bare, 'data/with-timestamp-in-seconds', 'data/with-decoded-nonce'],
+  [bare, 'data/with-commas', 'signature/sha512'],
+  [bare, 'key/id-as-secret', 'signature/arguments-swapped'],
+  [bare, 'key/with-newline', 'data/with-doubled-newline'],
+  [bare, 'signature/sha1', 'signature/unpadded'],
+  [bare, 'signature/last-20-bytes', 'signature/in-upper-case-hex'],
+  [bare, 'data/with-nonce-without-padding', 'fields/with-commas'],
+  [bare, 'signature/untruncated', 'fields/one-too-few'],
+  [ecc, 'data/without-final-newline', 'signature/in-hex'],
+  [ecc, 'data/with-lowercase-method', 'data/with-full-url'],
+  [ecc, 'data/with-body-compact', 'signature/over-hash'],
+  [ecc, 'key/seed-hashed', 'data/with-crlf'],
+  [ecc, 'data/with-crlf', 'signature/hmac-with-seed'],
+  [ecc, 'signature/prehashed', 'signature/unpadded'],
+]
 
-  test.each(partUnlessProof(pairs, 4))('%$ with $1 and $2', (input, first, second) => {
-    const header = made(input, named(first), named(second)) ?? ''
-    expect(idsOf(input, header).sort()).toEqual([first, second].sort())
-  })
+test.each(partUnlessProof(pairs, 4))('two mistakes at once: %$ with $1 and $2', (input, first, second) => {
+  const header = made(input, named(first), named(second)) ?? ''
+  expect(idsOf(input, header).sort()).toEqual([first, second].sort())
 })
 
 test('a damaged signature is distinguished from a wrong one', () => {

@@ -8,23 +8,21 @@ const shown = (text: string) => {
   return body === undefined ? rest : { ...rest, body: fromUtf8(body) }
 }
 
-describe('words of a shell', () => {
-  // The body is the word after the flag, and the URL that after it, unless the line ends before.
-  test.each([
-    ['a b  c', ['a', 'b']],
-    [`'a b' "c d"`, ['a b', 'c d']],
-    [`a'b'"c"d`, ['abcd']],
-    [`"say \\"hi\\" \\n"`, ['say "hi" \\n']],
-    [`$'it\\'s\\n\\u00e9\\x41'`, ["it's\né" + 'A']],
-    [`'it'\\''s'`, ["it's"]],
-    ['a \\\n  b', ['a', 'b']],
-    [`''`, ['']],
-    ['a b | jq .', ['a', 'b']],
-    ['a > out', ['a']],
-    [`'{"a":"x|y"}'`, ['{"a":"x|y"}']],
-  ])('%s', (words, [body, url]) => {
-    expect(shown(`curl --data-raw ${words}`)).toEqual({ body, ...(url === undefined ? {} : { url }) })
-  })
+// The body is the word after the flag, and the URL that after it, unless the line ends before.
+test.each([
+  ['a b  c', ['a', 'b']],
+  [`'a b' "c d"`, ['a b', 'c d']],
+  [`a'b'"c"d`, ['abcd']],
+  [`"say \\"hi\\" \\n"`, ['say "hi" \\n']],
+  [`$'it\\'s\\n\\u00e9\\x41'`, ["it's\né" + 'A']],
+  [`'it'\\''s'`, ["it's"]],
+  ['a \\\n  b', ['a', 'b']],
+  [`''`, ['']],
+  ['a b | jq .', ['a', 'b']],
+  ['a > out', ['a']],
+  [`'{"a":"x|y"}'`, ['{"a":"x|y"}']],
+])('words of a shell: %s', (words, [body, url]) => {
+  expect(shown(`curl --data-raw ${words}`)).toEqual({ body, ...(url === undefined ? {} : { url }) })
 })
 
 describe('a pasted request', () => {

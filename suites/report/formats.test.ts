@@ -122,19 +122,20 @@ describe('JUnit and CTRF', () => {
   })
 })
 
-describe('badge', () => {
-  const fresh = [{ ...madeUpFinding, known: null }]
-  const listed = [{ ...madeUpFinding, known: { reason: 'see issue 7', issue: null } }]
-  test.each([
-    ['conforms', 0, 0, 0, [], 'conforms', 'brightgreen'],
-    ['conforms', 1, 0, 0, [], 'conforms, but not strictly', 'yellow'],
-    ['inconclusive', 0, 0, 0, [], 'inconclusive', 'yellow'],
-    ['inconclusive', 1, 0, 0, [], 'inconclusive', 'orange'],
-    ['does-not-conform', 1, 3, 1, [], 'does not conform: 3 failed', 'red'],
-    ['does-not-conform', 0, 0, 2, [], 'does not conform: 2 known', 'orange'],
-    ['does-not-conform', 1, 0, 0, fresh, 'does not conform: 1 failed', 'red'],
-    ['does-not-conform', 0, 0, 0, listed, 'does not conform: 1 known', 'orange'],
-  ] as const)('%s, exit code %i, %i failed, %i known', (verdict, exitCode, failed, known, findings, message, color) => {
+const fresh = [{ ...madeUpFinding, known: null }]
+const listed = [{ ...madeUpFinding, known: { reason: 'see issue 7', issue: null } }]
+test.each([
+  ['conforms', 0, 0, 0, [], 'conforms', 'brightgreen'],
+  ['conforms', 1, 0, 0, [], 'conforms, but not strictly', 'yellow'],
+  ['inconclusive', 0, 0, 0, [], 'inconclusive', 'yellow'],
+  ['inconclusive', 1, 0, 0, [], 'inconclusive', 'orange'],
+  ['does-not-conform', 1, 3, 1, [], 'does not conform: 3 failed', 'red'],
+  ['does-not-conform', 0, 0, 2, [], 'does not conform: 2 known', 'orange'],
+  ['does-not-conform', 1, 0, 0, fresh, 'does not conform: 1 failed', 'red'],
+  ['does-not-conform', 0, 0, 0, listed, 'does not conform: 1 known', 'orange'],
+] as const)(
+  'the badge for %s, exit code %i, %i failed, %i known',
+  (verdict, exitCode, failed, known, findings, message, color) => {
     const counted = { ...report, verdict, exitCode, summary: { ...report.summary, failed, known } }
     const label = 'svc-conformance'
     expect(JSON.parse(badge({ ...counted, findings: [...findings] }))).toEqual({
@@ -143,8 +144,8 @@ describe('badge', () => {
       message,
       color,
     })
-  })
-})
+  },
+)
 
 describe('markdown', () => {
   const page = markdown(report)

@@ -73,19 +73,17 @@ describe('a baseline of an earlier version', () => {
   })
 })
 
-describe('a file that is not a baseline gives a one-line error', () => {
-  write('circle', '&a\n- *a\n')
-  execFileSync('mkfifo', [place('pipe')])
-  truncateSync(write('long', ''), 100_000_000)
-  test.each([
-    ['a folder', folder, 'it is a folder, name a file in it'],
-    ['no file', place('none'), 'there is no such file; "--update-known" writes one'],
-    ['a list that contains itself', place('circle'), 'this contains itself, through an alias'],
-    ['a pipe that nobody writes to', place('pipe'), 'it is not a file'],
-    ['a file of 100 MB', place('long'), 'it is longer than 4 MiB'],
-  ])('%s', (_what, path, message) => {
-    expect(() => readBaseline(path, corpus, false)).toThrow(message)
-  })
+write('circle', '&a\n- *a\n')
+execFileSync('mkfifo', [place('pipe')])
+truncateSync(write('long', ''), 100_000_000)
+test.each([
+  ['a folder', folder, 'it is a folder, name a file in it'],
+  ['no file', place('none'), 'there is no such file; "--update-known" writes one'],
+  ['a list that contains itself', place('circle'), 'this contains itself, through an alias'],
+  ['a pipe that nobody writes to', place('pipe'), 'it is not a file'],
+  ['a file of 100 MB', place('long'), 'it is longer than 4 MiB'],
+])('a file that is not a baseline gives a one-line error: %s', (_what, path, message) => {
+  expect(() => readBaseline(path, corpus, false)).toThrow(message)
 })
 
 test('what failed or was blocked runs again, and nothing else', () => {

@@ -197,96 +197,95 @@ describe('preflight', () => {
   })
 })
 
-describe('check expiry', () => {
-  const unlimited = Number.POSITIVE_INFINITY
+const unlimited = Number.POSITIVE_INFINITY
 
-  interface MadeUp {
-    /** How far the server's clock is ahead of ours. In ms. */
-    serverMs?: number
-    /** How far that of the proxy is; null: no answer has a Date header. In ms. */
-    proxyMs?: number | null
-    /** The lifetime of every token, whatever is requested. In ms. */
-    fixedMs?: number
-    /** By how much every reported expiry is wrong. In ms. */
-    wrongMs?: number
-    /** How far a timestamp may be in the past and in the future. In ms. */
-    past?: number
-    future?: number
-  }
+interface MadeUp {
+  /** How far the server's clock is ahead of ours. In ms. */
+  serverMs?: number
+  /** How far that of the proxy is; null: no answer has a Date header. In ms. */
+  proxyMs?: number | null
+  /** The lifetime of every token, whatever is requested. In ms. */
+  fixedMs?: number
+  /** By how much every reported expiry is wrong. In ms. */
+  wrongMs?: number
+  /** How far a timestamp may be in the past and in the future. In ms. */
+  past?: number
+  future?: number
+}
 
-  /** What a run learns about the clock of a server behind a proxy that writes the Date header. */
-  async function clockOf(made: MadeUp) {
-    const { serverMs = 0, proxyMs = 0, wrongMs = 0, fixedMs, past = 600_000, future = past } = made
-    const answer: Answering = ({ method, params, authorization = '', nowMs }) => {
-      const headers = proxyMs === null ? {} : { date: new Date(nowMs + proxyMs).toUTCString() }
-      const refused = { status: 401, headers }
-      const accepted = (result: unknown) => ({ status: 200, headers, body: { jsonrpc: '2.0', id: 1, result } })
-      const serverNowMs = nowMs + serverMs
-      if (method === 'manager/auth') {
-        const lifeMs = fixedMs ?? Number(/expiresIn:(\d+)/.exec(String(params.scope))?.[1] ?? 900_000)
-        return params.apiKeyId === 'root'
-          ? accepted({ accessToken: 'a-token', accessTokenExpiry: serverNowMs + lifeMs + wrongMs })
-          : refused
-      }
-      if (authorization === ofRoot) return accepted({})
-      const [, timestamp] = /^svc-hmac-sha256 root;1;(\d+);/.exec(authorization) ?? []
-      const aheadMs = Number(timestamp) - serverNowMs
-      return aheadMs <= future && aheadMs >= -past ? accepted({}) : refused
+/** What a run learns about the clock of a server behind a proxy that writes the Date header. */
+async function clockOf(made: MadeUp) {
+  const { serverMs = 0, proxyMs = 0, wrongMs = 0, fixedMs, past = 600_000, future = past } = made
+  const answer: Answering = ({ method, params, authorization = '', nowMs }) => {
+    const headers = proxyMs === null ? {} : { date: new Date(nowMs + proxyMs).toUTCString() }
+    const refused = { status: 401, headers }
+    const accepted = (result: unknown) => ({ status: 200, headers, body: { jsonrpc: '2.0', id: 1, result } })
+    const serverNowMs = nowMs + serverMs
+    if (method === 'manager/auth') {
+      const lifeMs = fixedMs ?? Number(/expiresIn:(\d+)/.exec(String(params.scope))?.[1] ?? 900_000)
+      return params.apiKeyId === 'root'
+        ? accepted({ accessToken: 'a-token', accessTokenExpiry: serverNowMs + lifeMs + wrongMs })
+        : refused
     }
-    const target = madeUpTarget({ answer, dated: proxyMs !== null })
-    const setup = { target, corpus: noCorpus, allow: ['sessions'] as const, random: seededRandom(1) }
-    const { offset, wrongDateMs } = await runPreflight({ ...setup, unique: 'test' })
-    return [offset === undefined ? null : Math.round(offsetMs(offset) / 1000), wrongDateMs !== undefined]
+    if (authorization === ofRoot) return accepted({})
+    const [, timestamp] = /^svc-hmac-sha256 root;1;(\d+);/.exec(authorization) ?? []
+    const aheadMs = Number(timestamp) - serverNowMs
+    return aheadMs <= future && aheadMs >= -past ? accepted({}) : refused
   }
+  const target = madeUpTarget({ answer, dated: proxyMs !== null })
+  const setup = { target, corpus: noCorpus, allow: ['sessions'] as const, random: seededRandom(1) }
+  const { offset, wrongDateMs } = await runPreflight({ ...setup, unique: 'test' })
+  return [offset === undefined ? null : Math.round(offsetMs(offset) / 1000), wrongDateMs !== undefined]
+}
 
-  const wrongProxy = { proxyMs: 90_000 }
-  const wrongServer = { serverMs: 90_000 }
-  const dayMs = 86_400_000
-  test.each<[string, MadeUp, aheadS: number | null, isDateIgnored: boolean]>([
-    ['there is no Date header', { proxyMs: null }, 0, false],
-    ['and the clock of the server is wrong', { proxyMs: null, ...wrongServer, past: 30_000 }, 90, false],
-    ['and every expiry is a minute and a half wrong', { proxyMs: null, wrongMs: 90_000 }, null, false],
-    ['and no lifetime is kept', { proxyMs: null, fixedMs: 8500 }, null, false],
-    ['the header of the server itself is right', { ...wrongServer, ...wrongProxy }, 90, false],
-    ['the clock of the proxy is wrong', wrongProxy, 0, true],
-    ['it is, and any time can be signed', { ...wrongProxy, past: unlimited }, 0, true],
-    ['the clock of the server is wrong', wrongServer, 90, true],
-    ['it is, and it takes times of half a minute', { ...wrongServer, past: 30_000 }, 90, true],
-    ['the clock of the server is 400 days behind', { serverMs: -400 * dayMs }, -400 * 86_400, true],
-    ['both clocks are wrong', { ...wrongServer, proxyMs: -90_000 }, 90, true],
-    ['every expiry is a minute and a half wrong', { wrongMs: 90_000 }, 0, false],
-    ['every expiry is an hour wrong', { wrongMs: 3_600_000 }, 0, false],
-    ['it is, and a time may be in the past alone', { wrongMs: -90_000, future: 5000 }, 0, false],
-    ['it is, and any time can be signed', { wrongMs: 90_000, past: unlimited }, 0, false],
-  ])('where %s, %j shows a clock that is %s s ahead; the Date header is ignored: %s', async (_what, made, ...clock) => {
+const wrongProxy = { proxyMs: 90_000 }
+const wrongServer = { serverMs: 90_000 }
+const dayMs = 86_400_000
+test.each<[string, MadeUp, aheadS: number | null, isDateIgnored: boolean]>([
+  ['there is no Date header', { proxyMs: null }, 0, false],
+  ['and the clock of the server is wrong', { proxyMs: null, ...wrongServer, past: 30_000 }, 90, false],
+  ['and every expiry is a minute and a half wrong', { proxyMs: null, wrongMs: 90_000 }, null, false],
+  ['and no lifetime is kept', { proxyMs: null, fixedMs: 8500 }, null, false],
+  ['the header of the server itself is right', { ...wrongServer, ...wrongProxy }, 90, false],
+  ['the clock of the proxy is wrong', wrongProxy, 0, true],
+  ['it is, and any time can be signed', { ...wrongProxy, past: unlimited }, 0, true],
+  ['the clock of the server is wrong', wrongServer, 90, true],
+  ['it is, and it takes times of half a minute', { ...wrongServer, past: 30_000 }, 90, true],
+  ['the clock of the server is 400 days behind', { serverMs: -400 * dayMs }, -400 * 86_400, true],
+  ['both clocks are wrong', { ...wrongServer, proxyMs: -90_000 }, 90, true],
+  ['every expiry is a minute and a half wrong', { wrongMs: 90_000 }, 0, false],
+  ['every expiry is an hour wrong', { wrongMs: 3_600_000 }, 0, false],
+  ['it is, and a time may be in the past alone', { wrongMs: -90_000, future: 5000 }, 0, false],
+  ['it is, and any time can be signed', { wrongMs: 90_000, past: unlimited }, 0, false],
+])(
+  'check expiry where %s, %j shows a clock that is %s s ahead; the Date header is ignored: %s',
+  async (_what, made, ...clock) => {
     expect(await clockOf(made)).toEqual(clock)
+  },
+)
+
+const kept = { id: 'kept', secret: 'its-secret', name: 'erin', member: 'erin' }
+const corpus = { ...noCorpus, testKeys: [{ name: 'erin', key: 'secret' as const, scope: ['solution'], proves: [] }] }
+
+/** Returns how long the run waits if this key is locked for `lockMs`. */
+async function waitedMs(locked: string, lockMs: number): Promise<number> {
+  let endsMs = Number.POSITIVE_INFINITY
+  const isOfLocked = (authorization = ''): boolean => authorization.includes(` ${locked};`)
+  const target = madeUpTarget({
+    answer: ({ authorization, nowMs }) => (isOfLocked(authorization) && nowMs < endsMs ? refused : accepting()),
   })
-})
+  const { clock } = await target.open()
+  const beganMs = clock.now()
+  endsMs = beganMs + lockMs
+  const setup = { target, corpus, allow: [], random: seededRandom(1), unique: 'test' }
+  await waitForKeys({ ...setup, facts: noFacts(), keptTestKeys: [kept] })
+  return Math.round((clock.now() - beganMs) / 1000) * 1000
+}
 
-describe('before the last cases of a run', () => {
-  const kept = { id: 'kept', secret: 'its-secret', name: 'erin', member: 'erin' }
-  const corpus = { ...noCorpus, testKeys: [{ name: 'erin', key: 'secret' as const, scope: ['solution'], proves: [] }] }
-
-  /** Returns how long the run waits if this key is locked for `lockMs`. */
-  async function waitedMs(locked: string, lockMs: number): Promise<number> {
-    let endsMs = Number.POSITIVE_INFINITY
-    const isOfLocked = (authorization = ''): boolean => authorization.includes(` ${locked};`)
-    const target = madeUpTarget({
-      answer: ({ authorization, nowMs }) => (isOfLocked(authorization) && nowMs < endsMs ? refused : accepting()),
-    })
-    const { clock } = await target.open()
-    const beganMs = clock.now()
-    endsMs = beganMs + lockMs
-    const setup = { target, corpus, allow: [], random: seededRandom(1), unique: 'test' }
-    await waitForKeys({ ...setup, facts: noFacts(), keptTestKeys: [kept] })
-    return Math.round((clock.now() - beganMs) / 1000) * 1000
-  }
-
-  test.each([
-    ['the run does not wait if all keys work', 'root', 0, 0],
-    ['the run waits until the root key is no longer locked', 'root', 5000, 6000],
-    ['the run waits until a test key is no longer locked', kept.id, 10_000, 14_000],
-  ])('%s', async (_what, locked, lockMs, expectedMs) => {
-    expect(await waitedMs(locked, lockMs)).toBe(expectedMs)
-  })
+test.each([
+  ['the run does not wait if all keys work', 'root', 0, 0],
+  ['the run waits until the root key is no longer locked', 'root', 5000, 6000],
+  ['the run waits until a test key is no longer locked', kept.id, 10_000, 14_000],
+])('before the last cases of a run %s', async (_what, locked, lockMs, expectedMs) => {
+  expect(await waitedMs(locked, lockMs)).toBe(expectedMs)
 })

@@ -38,39 +38,37 @@ function next(entries: Entry[], board: Partial<Board> = {}): string | undefined 
   return nextToStart({ ...emptyBoard, entries, ...board })?.key
 }
 
-describe('what may start', () => {
-  const grants = { grants: 1 }
-  const fills = { grants: 17, fills: 'sessions' } as const
-  const fillsKeys = { makesKeys: true, fills: 'keys' } as const
-  const testKey = { isTestKey: true }
-  const makesKeys = { makesKeys: true }
-  const someRace = { grants: 6, named: 4, races: true }
-  const race = { races: true, racesGrants: true, grants: 1, named: 1 }
-  const done = { ...testKey, state: 'done' } as const
-  test.each<[string, Entry[], string | undefined]>([
-    ['nothing beside the first test key', [running('a', {}, testKey), entry('b', {}, testKey), entry('c')], undefined],
-    ['the next test key', [entry('a', {}, done), entry('b', {}, testKey), entry('c')], 'b'],
-    ['ordinary cases beside anything', [running('a', grants), running('b', makesKeys), entry('c')], 'c'],
-    // A race of grants starts only after every case that rests on how many sessions there are.
-    ['no race of grants beside many sessions', [entry('race', race), running('b', { ...fills, named: 17 })], undefined],
-    ['a race of grants before what fills the places', [entry('race', race), entry('keys', fillsKeys)], 'race'],
-    ['what waits before what does not', [entry('a', grants), entry('b', { waits: true })], 'b'],
-    ['what takes sessions before what does not', [entry('a'), entry('b', grants)], 'b'],
-    ['one that creates keys after another', [running('a', makesKeys), entry('b', makesKeys)], undefined],
-    ['nothing beside a race', [running('a', { races: true }), entry('b')], undefined],
-    ['a race only alone', [running('a'), entry('b', { races: true })], undefined],
-    ['a repeated case only alone', [running('a'), entry('b', {}, { isAgain: true })], undefined],
-    ['a full house of sessions after the other sessions', [running('a', grants), entry('b', fills)], undefined],
-    ['a full house of sessions beside what has none', [running('a', makesKeys), entry('b', fills)], 'b'],
-    ['no session beside a full house of them', [running('a', fills), entry('b', grants)], undefined],
-    // The race runs alone.
-    ['a full house of sessions before a race of them', [running('a'), entry('race', someRace), entry('b', fills)], 'b'],
-    ['one full house after another', [running('a', fills), entry('b', fills)], undefined],
-    ['a full house of keys after all else', [running('a'), entry('b', fillsKeys)], undefined],
-    ['a full house of keys at the end', [entry('a', {}, { state: 'done' }), entry('b', fillsKeys)], 'b'],
-  ])('%s', (_name, entries, key) => {
-    expect(next(entries)).toBe(key)
-  })
+const grants = { grants: 1 }
+const fills = { grants: 17, fills: 'sessions' } as const
+const fillsKeys = { makesKeys: true, fills: 'keys' } as const
+const testKey = { isTestKey: true }
+const makesKeys = { makesKeys: true }
+const someRace = { grants: 6, named: 4, races: true }
+const race = { races: true, racesGrants: true, grants: 1, named: 1 }
+const done = { ...testKey, state: 'done' } as const
+test.each<[string, Entry[], string | undefined]>([
+  ['nothing beside the first test key', [running('a', {}, testKey), entry('b', {}, testKey), entry('c')], undefined],
+  ['the next test key', [entry('a', {}, done), entry('b', {}, testKey), entry('c')], 'b'],
+  ['ordinary cases beside anything', [running('a', grants), running('b', makesKeys), entry('c')], 'c'],
+  // A race of grants starts only after every case that rests on how many sessions there are.
+  ['no race of grants beside many sessions', [entry('race', race), running('b', { ...fills, named: 17 })], undefined],
+  ['a race of grants before what fills the places', [entry('race', race), entry('keys', fillsKeys)], 'race'],
+  ['what waits before what does not', [entry('a', grants), entry('b', { waits: true })], 'b'],
+  ['what takes sessions before what does not', [entry('a'), entry('b', grants)], 'b'],
+  ['one that creates keys after another', [running('a', makesKeys), entry('b', makesKeys)], undefined],
+  ['nothing beside a race', [running('a', { races: true }), entry('b')], undefined],
+  ['a race only alone', [running('a'), entry('b', { races: true })], undefined],
+  ['a repeated case only alone', [running('a'), entry('b', {}, { isAgain: true })], undefined],
+  ['a full house of sessions after the other sessions', [running('a', grants), entry('b', fills)], undefined],
+  ['a full house of sessions beside what has none', [running('a', makesKeys), entry('b', fills)], 'b'],
+  ['no session beside a full house of them', [running('a', fills), entry('b', grants)], undefined],
+  // The race runs alone.
+  ['a full house of sessions before a race of them', [running('a'), entry('race', someRace), entry('b', fills)], 'b'],
+  ['one full house after another', [running('a', fills), entry('b', fills)], undefined],
+  ['a full house of keys after all else', [running('a'), entry('b', fillsKeys)], undefined],
+  ['a full house of keys at the end', [entry('a', {}, { state: 'done' }), entry('b', fillsKeys)], 'b'],
+])('what may start: %s', (_name, entries, key) => {
+  expect(next(entries)).toBe(key)
 })
 
 describe('no case takes the place of a session that another case still needs', () => {

@@ -41,30 +41,29 @@ test('every compatible pair of variants meets in one of the servers', () => {
   expect(pairsOf(variants).filter(([one, other]) => !met(one.id, other.id))).toEqual([])
 })
 
-describe('nothing fails if a server answers many open questions differently at once', () => {
-  // Outside of a proof every server gets another part of the cases, so that each pair of variants and each case has its turn.
-  const turns = servers.map((server, index) => ({ ...server, part: { every: 80, first: index } }))
-  test.each(turns)('$ids', async ({ part, ...server }) => {
+// Outside of a proof every server gets another part of the cases, so that each pair of variants and each case has its turn.
+const turns = servers.map((server, index) => ({ ...server, part: { every: 80, first: index } }))
+test.each(turns)(
+  'nothing fails if a server answers many open questions differently at once: $ids',
+  async ({ part, ...server }) => {
     const { departures, messages, exitCode } = await runVariant(server, { part })
     // One variant may prevent the departure of another, so no departure is required here.
     const withReason = departuresOf(server.ids)
     const unexplained = departures.filter((departure) => !withReason.includes(departure))
     expect(unexplained, messages.join('\n')).toEqual([])
     expect(exitCode).toBe(0)
-  })
-})
+  },
+)
 
 test('two readings of one switch are not compatible', () => {
   const [one, other] = variants.filter(({ profile }) => profile.errorBody !== undefined)
   expect(one && other && compatible(one, other)).toBe(false)
 })
 
-describe('nothing fails on one server for the whole run', () => {
-  const longest = [...coveringServers(variants)].sort((one, other) => other.ids.length - one.ids.length).slice(0, 1)
-  test.each(longest)('$ids', async (server) => {
-    const { departures, messages, wasRun } = await runVariant(server, { lasting: lastingServer, part: part(0) })
-    expect(departures, messages.join('\n')).toEqual(departuresOf(server.ids).filter(wasRun))
-  })
+const longest = [...coveringServers(variants)].sort((one, other) => other.ids.length - one.ids.length).slice(0, 1)
+test.each(longest)('nothing fails on one server for the whole run: $ids', async (server) => {
+  const { departures, messages, wasRun } = await runVariant(server, { lasting: lastingServer, part: part(0) })
+  expect(departures, messages.join('\n')).toEqual(departuresOf(server.ids).filter(wasRun))
 })
 
 const corpus = await openCorpus()

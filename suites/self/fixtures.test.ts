@@ -124,13 +124,11 @@ test('an error shows the line and points at the place', () => {
   )
 })
 
-describe('fixtures that must load and pass do so', () => {
-  test.each(readdirSync(join(folder, 'valid-pass')))('%s', async (name) => {
-    const outcomes = await run('valid-pass', name)
-    expect(outcomes.map(({ key, verdict, problem }) => ({ key, verdict, problem }))).toEqual(
-      outcomes.map(({ key }) => ({ key, verdict: 'passed', problem: null })),
-    )
-  })
+test.each(readdirSync(join(folder, 'valid-pass')))('a fixture that must load and pass does so: %s', async (name) => {
+  const outcomes = await run('valid-pass', name)
+  expect(outcomes.map(({ key, verdict, problem }) => ({ key, verdict, problem }))).toEqual(
+    outcomes.map(({ key }) => ({ key, verdict: 'passed', problem: null })),
+  )
 })
 
 describe('fixtures that must load and not pass end as their first line says', () => {

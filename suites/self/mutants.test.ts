@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { brokenServers } from '../servers/table.ts'
 import { body } from './made-up-calls.ts'
@@ -39,14 +39,15 @@ test('every requirement that a scenario can prove is broken by a mutant', () => 
   expect([...broken].filter((id) => !known.has(id))).toEqual([])
 })
 
-describe('a mutant is killed at the requirement that it breaks, by failed for a must and by warned for an implied', () => {
-  test.each(tried)('$breaks: $id', async (mutant) => {
+test.each(tried)(
+  'a mutant is killed at the requirement that it breaks, by failed for a must and by warned for an implied: $breaks: $id',
+  async (mutant) => {
     const found = await hunt(mutant, corpus, itemsOf(corpus, mutant.breaks), isProof ? 'all' : 'first-kill')
     hunts.push(found)
     const killers = found.killers.map(({ key }) => key)
     expect(killers, `survived: ${found.seen}`).not.toEqual([])
-  })
-})
+  },
+)
 
 test.skipIf(!isProof)(
   onlyInProof('only a scenario that kills no mutant gives a reason, and each of these does'),

@@ -175,26 +175,24 @@ describe('the matrix of shards', () => {
 })
 
 /** A CI with secrets must fetch the version that was chosen, not the one that was published last. */
-describe('every recipe', () => {
-  const { version } = JSON.parse(shipped('package.json')) as { version: string }
-  const files = [
-    '.github/actions/run/action.yml',
-    ...readdirSync(join(packageRoot, '.ci', 'recipes')).map((name) => `.ci/recipes/${name}`),
-  ]
+const { version } = JSON.parse(shipped('package.json')) as { version: string }
+const files = [
+  '.github/actions/run/action.yml',
+  ...readdirSync(join(packageRoot, '.ci', 'recipes')).map((name) => `.ci/recipes/${name}`),
+]
 
-  test.each(files)('%s names the version that it belongs to, and never the latest', (file) => {
-    const text = shipped(file)
-    expect(text).not.toContain('latest')
-    // A version in a variable is one of the defaults below.
-    const fetched = [...text.matchAll(/(?:npx --yes|npm install [^\n]*) "?svc-conformance(@[^\s"]+)?/g)]
-    for (const [, wanted] of fetched) {
-      expect(wanted).toMatch(/^@/)
-      if (!wanted?.includes('$')) expect(wanted).toBe(`@${version}`)
-    }
-    const defaults = [...text.matchAll(/VERSION[:=] ?"?([\w.]+)"?$|Version of [^\n]*\n\s*default: "?([\w.]+)"?$/gm)]
-    for (const [, variable, input] of defaults) expect(variable ?? input).toBe(version)
-    expect(defaults.length > 0).toBe(fetched.some(([, wanted]) => wanted?.includes('$')))
-  })
+test.each(files)('the recipe %s names the version that it belongs to, and never the latest', (file) => {
+  const text = shipped(file)
+  expect(text).not.toContain('latest')
+  // A version in a variable is one of the defaults below.
+  const fetched = [...text.matchAll(/(?:npx --yes|npm install [^\n]*) "?svc-conformance(@[^\s"]+)?/g)]
+  for (const [, wanted] of fetched) {
+    expect(wanted).toMatch(/^@/)
+    if (!wanted?.includes('$')) expect(wanted).toBe(`@${version}`)
+  }
+  const defaults = [...text.matchAll(/VERSION[:=] ?"?([\w.]+)"?$|Version of [^\n]*\n\s*default: "?([\w.]+)"?$/gm)]
+  for (const [, variable, input] of defaults) expect(variable ?? input).toBe(version)
+  expect(defaults.length > 0).toBe(fetched.some(([, wanted]) => wanted?.includes('$')))
 })
 
 describe('the container recipe', () => {

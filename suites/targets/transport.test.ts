@@ -193,8 +193,9 @@ describe('http', async () => {
     expect(heard[2]).toBe(0)
   })
 
-  describe('a kept connection that the server closes without notice', () => {
-    test.each([1, 3])('after %s answers is stale, also for calls that queued for it', async (answersEach) => {
+  test.each([1, 3])(
+    'a kept connection that the server closes without notice after %s answers is stale, also for calls that queued for it',
+    async (answersEach) => {
       const closing = createServer((incoming, response) => {
         const socket = incoming.socket as Socket & { answers?: number }
         socket.answers = (socket.answers ?? 0) + 1
@@ -207,8 +208,8 @@ describe('http', async () => {
       const silent = answers.filter(({ kind }) => kind === 'none')
       expect(silent.length).toBeGreaterThan(0)
       expect(silent.filter((answer) => answer.kind === 'none' && !answer.stale)).toEqual([])
-    })
-  })
+    },
+  )
 
   test('a race on kept connections that the server has closed is run on new ones', async () => {
     const closing = createServer((incoming, response) => incoming.resume().on('end', () => response.end('{}')))

@@ -90,17 +90,15 @@ describe('a HAR', () => {
   })
 })
 
-describe('a broken file is an error with a place', () => {
-  test.each([
-    ['not JSON\n{}', /Cannot judge x:1: expected a JSON object/],
-    ['{"target":"/api","headers":[],"startedMs":1}\n{"what":1}\n', /x:2: expected an exchange/],
-    ['{"target":"/api","headers":[]}\n', /x:1: "startedMs" is missing/],
-    ['{"log":{"entries":3}}', /"log.entries"/],
-    [har(entry(), { request: {} }), /entry 2: expected "request"/],
-    [har(entry({ started: 'yesterday' })), /entry 1: "startedDateTime" is not a time/],
-  ])('%j', (text, message) => {
-    expect(() => readTraffic(text, 'x')).toThrow(message)
-  })
+test.each([
+  ['not JSON\n{}', /Cannot judge x:1: expected a JSON object/],
+  ['{"target":"/api","headers":[],"startedMs":1}\n{"what":1}\n', /x:2: expected an exchange/],
+  ['{"target":"/api","headers":[]}\n', /x:1: "startedMs" is missing/],
+  ['{"log":{"entries":3}}', /"log.entries"/],
+  [har(entry(), { request: {} }), /entry 2: expected "request"/],
+  [har(entry({ started: 'yesterday' })), /entry 1: "startedDateTime" is not a time/],
+])('a broken file is an error with a place: %j', (text, message) => {
+  expect(() => readTraffic(text, 'x')).toThrow(message)
 })
 
 test('a last line that was cut off is said and left out', () => {

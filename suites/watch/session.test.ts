@@ -167,44 +167,45 @@ describe('a refusal is explained', () => {
   })
 })
 
-describe('what looks like a wrong acceptance, and may be right, is not found', () => {
-  const use = (atMs: number, name: string) => withToken(atMs, name, { result: listed })
-  const inMember = {
-    jsonrpc: '2.0',
-    id: 1,
-    method: 'solution/listSolutions',
-    params: {},
-    token: pairNamed('a').accessToken,
-  }
-  const slow = renewed(100, 'a', 'b', { took: 50 })
-  const lost = renewed(100, 'a', 'b', { answer: null, answeredMs: null, deliveredMs: null })
-  const ofBefore = asked(0, { authorization: 'Bearer of-before-012345', result: listed })
-  const otherWord = asked(10, { authorization: `Token ${pairNamed('a').accessToken}`, result: listed })
-  const right: [name: string, calls: Observed[], keys?: NamedKey[]][] = [
-    ['the old token while its refresh is under way', [granted(0, 'a'), slow, use(110, 'a')]],
-    [
-      'two refreshes at once, of which one is refused',
-      [granted(0, 'a'), slow, renewed(110, 'a', 'c', { took: 10, result: undefined })],
-    ],
-    [
-      'a token, a key and a refresh of before',
-      [ofBefore, signedCall(10, { result: listed }), renewed(20, 'of-before', 'x'), use(30, 'x')],
-    ],
-    ['a call with a cookie instead', [asked(0, { result: listed, more: [['Cookie', 'session=1']] })]],
-    ['a token in another place', [granted(0, 'a'), asked(10, { result: listed, text: JSON.stringify(inMember) })]],
-    // Nobody has shown the given secret to be right.
-    ['a signature that does not fit a secret', [signedCall(0, { secret: 'the-true-one', result: listed })], [root]],
-    ['a method that the document does not show', [asked(0, { method: 'inbox/sendMessage', result: {} })]],
-    ['another word before a token', [granted(0, 'a'), otherWord]],
-    ['a lost answer to a refresh', [granted(0, 'a'), lost, use(2000, 'a')]],
-  ]
-  test.each(right)('%s', (_name, calls, keys = []) => {
+const use = (atMs: number, name: string) => withToken(atMs, name, { result: listed })
+const inMember = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'solution/listSolutions',
+  params: {},
+  token: pairNamed('a').accessToken,
+}
+const slow = renewed(100, 'a', 'b', { took: 50 })
+const lost = renewed(100, 'a', 'b', { answer: null, answeredMs: null, deliveredMs: null })
+const ofBefore = asked(0, { authorization: 'Bearer of-before-012345', result: listed })
+const otherWord = asked(10, { authorization: `Token ${pairNamed('a').accessToken}`, result: listed })
+const right: [name: string, calls: Observed[], keys?: NamedKey[]][] = [
+  ['the old token while its refresh is under way', [granted(0, 'a'), slow, use(110, 'a')]],
+  [
+    'two refreshes at once, of which one is refused',
+    [granted(0, 'a'), slow, renewed(110, 'a', 'c', { took: 10, result: undefined })],
+  ],
+  [
+    'a token, a key and a refresh of before',
+    [ofBefore, signedCall(10, { result: listed }), renewed(20, 'of-before', 'x'), use(30, 'x')],
+  ],
+  ['a call with a cookie instead', [asked(0, { result: listed, more: [['Cookie', 'session=1']] })]],
+  ['a token in another place', [granted(0, 'a'), asked(10, { result: listed, text: JSON.stringify(inMember) })]],
+  // Nobody has shown the given secret to be right.
+  ['a signature that does not fit a secret', [signedCall(0, { secret: 'the-true-one', result: listed })], [root]],
+  ['a method that the document does not show', [asked(0, { method: 'inbox/sendMessage', result: {} })]],
+  ['another word before a token', [granted(0, 'a'), otherWord]],
+  ['a lost answer to a refresh', [granted(0, 'a'), lost, use(2000, 'a')]],
+]
+test.each(right)(
+  'what looks like a wrong acceptance, and may be right, is not found: %s',
+  (_name, calls, keys = []) => {
     const { found, clients } = judgedTraffic(calls, { keys })
     expect(found).toEqual([])
     const failed = clients.flatMap(({ checks }) => checks).filter(({ verdict }) => verdict === 'failed')
     expect(failed.filter(({ level }) => level === 'document')).toEqual([])
-  })
-})
+  },
+)
 
 describe('an accepted call that does not fit its key', () => {
   // A search takes half a second.

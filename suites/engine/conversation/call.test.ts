@@ -6,13 +6,11 @@ import { suitableLifeMs } from './attempt-case.ts'
 import { openConversation } from './conversation.ts'
 import { noFacts, type TargetFacts } from './target-facts.ts'
 
-describe('alter', () => {
-  const jwt = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln'
-  const samples = ['9fff45b75c225d6559de671259b44366', 'aZ4-_xY', jwt, '1111', 'UPPER', 'lower']
+const jwt = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln'
+const samples = ['9fff45b75c225d6559de671259b44366', 'aZ4-_xY', jwt, '1111', 'UPPER', 'lower']
 
-  test.each(Object.keys(alterWords))('%s changes every secret', (word) => {
-    for (const sample of samples) expect(alterWords[word]?.(sample)).not.toBe(sample)
-  })
+test.each(Object.keys(alterWords))('the alteration %s changes every secret', (word) => {
+  for (const sample of samples) expect(alterWords[word]?.(sample)).not.toBe(sample)
 })
 
 describe('prepare changed', () => {
@@ -43,41 +41,39 @@ describe('prepare changed', () => {
   })
 })
 
-describe('perform step', () => {
-  /** Fills a server with places for a number of keys. @returns how many calls were under way whenever one was sent */
-  async function fillPlaces(places: number): Promise<number[]> {
-    const underWay: number[] = []
-    let now = 0
-    const answer: Answering = ({ method }, number) => {
-      if (method !== 'manager/createApiKey') return accepting()
-      return number > places ? { status: 409 } : { result: { id: `id${number}`, secret: 'a-secret' } }
-    }
-    const inner = madeUpTarget({ answer })
-    const open: Target['open'] = async (...args) => {
-      const instance = await inner.open(...args)
-      return {
-        ...instance,
-        async send(request) {
-          now += 1
-          underWay.push(now)
-          await new Promise((resolve) => setImmediate(resolve))
-          const answer = await instance.send(request)
-          now -= 1
-          return answer
-        },
-      }
-    }
-    const fill = '  - { call: manager/createApiKey, auth: { basic: root }, repeat: 9, observe: keys/limit-exceeded }\n'
-    await ask(runOf({ ...inner, open }), fill, 'needs: [keys, limits]\n')
-    return underWay
+/** Fills a server with places for a number of keys. @returns how many calls were under way whenever one was sent */
+async function fillPlaces(places: number): Promise<number[]> {
+  const underWay: number[] = []
+  let now = 0
+  const answer: Answering = ({ method }, number) => {
+    if (method !== 'manager/createApiKey') return accepting()
+    return number > places ? { status: 409 } : { result: { id: `id${number}`, secret: 'a-secret' } }
   }
+  const inner = madeUpTarget({ answer })
+  const open: Target['open'] = async (...args) => {
+    const instance = await inner.open(...args)
+    return {
+      ...instance,
+      async send(request) {
+        now += 1
+        underWay.push(now)
+        await new Promise((resolve) => setImmediate(resolve))
+        const answer = await instance.send(request)
+        now -= 1
+        return answer
+      },
+    }
+  }
+  const fill = '  - { call: manager/createApiKey, auth: { basic: root }, repeat: 9, observe: keys/limit-exceeded }\n'
+  await ask(runOf({ ...inner, open }), fill, 'needs: [keys, limits]\n')
+  return underWay
+}
 
-  test.each([
-    ['until two were refused, and the others at once', 3, [1, 1, 1, 1, 1, 1, 2, 3, 4]],
-    ['while they are accepted', 9, [1, 1, 1, 1, 1, 1, 1, 1, 1]],
-  ])('creations run one after another %s', async (_when, places, underWay) => {
-    expect(await fillPlaces(places)).toEqual(underWay)
-  })
+test.each([
+  ['until two were refused, and the others at once', 3, [1, 1, 1, 1, 1, 1, 2, 3, 4]],
+  ['while they are accepted', 9, [1, 1, 1, 1, 1, 1, 1, 1, 1]],
+])('creations run one after another %s', async (_when, places, underWay) => {
+  expect(await fillPlaces(places)).toEqual(underWay)
 })
 
 test('alter changes what but left', async () => {
@@ -137,24 +133,22 @@ describe('wait', () => {
   })
 })
 
-describe('observed values', () => {
-  const grant = (nowMs: number) => ({
-    accessToken: 'eyJhbGciOiJub25lIn0.e30.',
-    accessTokenExpiry: nowMs + 900_300,
-    refreshToken: '0123456789abcdef',
-    refreshTokenExpiry: nowMs + 7 * 86_400_000,
-  })
+const grant = (nowMs: number) => ({
+  accessToken: 'eyJhbGciOiJub25lIn0.e30.',
+  accessTokenExpiry: nowMs + 900_300,
+  refreshToken: '0123456789abcdef',
+  refreshTokenExpiry: nowMs + 7 * 86_400_000,
+})
 
-  test.each([
-    ['limits/token-lifetimes', 'access token: 15 min, refresh token: 7 d'],
-    ['sessions/lifetime', 'its refresh token: 7 d'],
-    ['tokens/format', 'access token: 24 characters, a JWT, refresh token: 16 characters, hex'],
-    ['keys/name-rules', 'accepted'],
-  ])('%s is answered with %s', async (question, answer) => {
-    const outcome = await ask(
-      answering(({ nowMs }) => ({ result: grant(nowMs) })),
-      `${grantOf('solution')}, observe: ${question} }\n`,
-    )
-    expect(outcome.observations.map((observed) => observed.answer)).toEqual([answer])
-  })
+test.each([
+  ['limits/token-lifetimes', 'access token: 15 min, refresh token: 7 d'],
+  ['sessions/lifetime', 'its refresh token: 7 d'],
+  ['tokens/format', 'access token: 24 characters, a JWT, refresh token: 16 characters, hex'],
+  ['keys/name-rules', 'accepted'],
+])('%s is answered with %s', async (question, answer) => {
+  const outcome = await ask(
+    answering(({ nowMs }) => ({ result: grant(nowMs) })),
+    `${grantOf('solution')}, observe: ${question} }\n`,
+  )
+  expect(outcome.observations.map((observed) => observed.answer)).toEqual([answer])
 })

@@ -542,22 +542,20 @@ describe('keys', () => {
   })
 })
 
-describe('the envelope', () => {
-  test.each([
-    ['{', 'refused'],
-    ['[]', 'open'],
-    [listBody.replace('"2.0"', '"1.0"'), 'open'],
-    // Integers to JavaScript, and not to parsers that tell numbers apart by their spelling, as those of Go and Python do.
-    [listBody.replace('"id":1', '"id":1.0'), 'open'],
-    [listBody.replace('"id":1', '"id":1e0'), 'open'],
-    [listBody.replace('"id":1', '"id":"1"'), 'open'],
-    [listBody.replace('{}', '"x"'), 'refused'],
-    [listBody.replace('{', '{"id":2,'), 'open'],
-    [body('nosuch/method'), 'refused'],
-    [body('context/listContexts'), 'open'],
-  ])('%s', (text, is) => {
-    expect(verdictOf(basicHeader(), text)).toBe(is)
-  })
+test.each([
+  ['{', 'refused'],
+  ['[]', 'open'],
+  [listBody.replace('"2.0"', '"1.0"'), 'open'],
+  // Integers to JavaScript, and not to parsers that tell numbers apart by their spelling, as those of Go and Python do.
+  [listBody.replace('"id":1', '"id":1.0'), 'open'],
+  [listBody.replace('"id":1', '"id":1e0'), 'open'],
+  [listBody.replace('"id":1', '"id":"1"'), 'open'],
+  [listBody.replace('{}', '"x"'), 'refused'],
+  [listBody.replace('{', '{"id":2,'), 'open'],
+  [body('nosuch/method'), 'refused'],
+  [body('context/listContexts'), 'open'],
+])('the envelope: %s', (text, is) => {
+  expect(verdictOf(basicHeader(), text)).toBe(is)
 })
 
 /** The answer to a grant, with another value in one member. */
@@ -692,16 +690,14 @@ test('a body in chunks is open until one was accepted, and a wrong secret is ref
   expect([right, wrong, signed].map((call) => verdict(shown, call, 10))).toEqual(['accepted', 'refused', 'accepted'])
 })
 
-describe('a body that is JSON only to a forgiving reader', () => {
-  const grant = grantCall(['solution'])
-  test.each([
-    ['with a token: no method says what it would need', listWith(tokenHeader('pair')), 'envelope/malformed-answered'],
-    ['a grant, which needs no authorization', grant, 'envelope/malformed-answered'],
-    ['no reader finds a grant in it', listWith(undefined), 'authorization/required'],
-  ])('%s', (_what, call, requirement) => {
-    const state = afterGrants(newState(), ['pair'], ['solution'])
-    expect(ruling(state, { ...call, body: `${call.body}\0` }, 2000)).toContain(`refused: ${requirement} (`)
-  })
+const grant = grantCall(['solution'])
+test.each([
+  ['with a token: no method says what it would need', listWith(tokenHeader('pair')), 'envelope/malformed-answered'],
+  ['a grant, which needs no authorization', grant, 'envelope/malformed-answered'],
+  ['no reader finds a grant in it', listWith(undefined), 'authorization/required'],
+])('a body that is JSON only to a forgiving reader: %s', (_what, call, requirement) => {
+  const state = afterGrants(newState(), ['pair'], ['solution'])
+  expect(ruling(state, { ...call, body: `${call.body}\0` }, 2000)).toContain(`refused: ${requirement} (`)
 })
 
 test.each([
