@@ -8,7 +8,8 @@ import { openMainSide, openWorkerSide } from './worker.ts'
 
 const call = { method: 'POST', path: '/api', headers: [], body: new Uint8Array() }
 
-async function silentInstance(ending: ReturnType<typeof createEnding>) {
+async function silentInstance() {
+  const ending = createEnding()
   const target = madeUpTarget({ answer: () => ({ result: {} }) })
   let closed = (): void => {}
   const silence = new Promise<WireAnswer>((resolve) => {
@@ -21,12 +22,11 @@ async function silentInstance(ending: ReturnType<typeof createEnding>) {
     close: async () => closed(),
   })
   const instance = await endedTarget({ ...target, open }, ending).open()
-  return { instance, order: () => order }
+  return { ending, instance, order: () => order }
 }
 
 test('the end of a run ends a call at once, and no call is under way when the target is closed', async () => {
-  const ending = createEnding()
-  const { instance, order } = await silentInstance(ending)
+  const { ending, instance, order } = await silentInstance()
   const answer = instance.send(call)
   ending.end({ kind: 'time' })
   expect(await answer).toMatchObject({ kind: 'none', reason: 'the run was ended' })
@@ -36,8 +36,7 @@ test('the end of a run ends a call at once, and no call is under way when the ta
 })
 
 test('a call that changes the target may still get its answer for a short time', async () => {
-  const ending = createEnding()
-  const { instance } = await silentInstance(ending)
+  const { ending, instance } = await silentInstance()
   const answered = instance.send({ ...call, connection: 'fresh' })
   ending.end({ kind: 'interrupted', during: 'run' })
   await instance.close()
@@ -45,8 +44,7 @@ test('a call that changes the target may still get its answer for a short time',
 })
 
 test('such a call gets no more time than that', async () => {
-  const ending = createEnding()
-  const { instance } = await silentInstance(ending)
+  const { ending, instance } = await silentInstance()
   const lost = instance.send({ ...call, connection: 'fresh' })
   vi.useFakeTimers()
   ending.end({ kind: 'interrupted', during: 'run' })
@@ -56,8 +54,7 @@ test('such a call gets no more time than that', async () => {
 })
 
 test('after the end no call is made', async () => {
-  const ending = createEnding()
-  const { instance } = await silentInstance(ending)
+  const { ending, instance } = await silentInstance()
   ending.end({ kind: 'time' })
   expect((await instance.sendTogether([call, call])).map(({ kind }) => kind)).toEqual(['none', 'none'])
 })

@@ -120,23 +120,19 @@ test('a cleanup method that is refused is reported once, with its answer', async
   for (const remaining of [left, talk.createdKeys.keys]) expect(idsOf(remaining)).toEqual(['one', 'three'])
 })
 
+const mine = { id: 'k', secret: 's' }
+
 test('a key that was removed by a call whose answer was lost twice is gone, also where other authorizations are refused', async () => {
   const answer: Answering = ({ method }, number) =>
     method === cleanup.method && number <= 2 ? 'dropped' : { status: 401 }
-  const talk = await talkWithKeys(answer, [{ id: 'k', secret: 's' }])
+  const talk = await talkWithKeys(answer, [mine])
   expect(await removeKeys(talk, [...talk.createdKeys.keys])).toEqual({ left: [], problems: [] })
 })
 
 test.each([
   ['no, and the deletion is accepted again', 'accepted', { id: 'k' }, [], cleanup.method],
-  ['yes, and a second deletion is refused', 'refused', { id: 'k', secret: 's' }, [], cleanup.method],
-  [
-    'yes, and a second deletion by a method of another group is refused',
-    'refused',
-    { id: 'k', secret: 's' },
-    [],
-    'keys/remove',
-  ],
+  ['yes, and a second deletion is refused', 'refused', mine, [], cleanup.method],
+  ['yes, and a second deletion by a method of another group is refused', 'refused', mine, [], 'keys/remove'],
   ['yes, and whether the key still works cannot be asked', 'refused', { id: 'k' }, ['k'], cleanup.method],
 ])('a deletion whose answer was lost is asked again: %s', async (_is, again, key, left, by) => {
   const removed = new Set<unknown>()

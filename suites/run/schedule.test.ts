@@ -11,28 +11,15 @@ type Entry = Board['entries'][number]
 /** What the rules read of an entry. */
 type Claims = ReturnType<typeof claimsOf>
 
+const pending = { isTestKey: false, state: 'pending', isAgain: false, startedAs: 0 } as const
 const entry = (key: string, claims: Partial<Claims> = {}, more: Partial<Entry> = {}): Entry =>
-  ({
-    key,
-    isTestKey: false,
-    claims: { ...noClaims, ...claims },
-    state: 'pending',
-    isAgain: false,
-    startedAs: 0,
-    ...more,
-  }) as Entry
+  ({ key, ...pending, claims: { ...noClaims, ...claims }, ...more }) as Entry
 
 const running = (key: string, claims: Partial<Claims> = {}, more: Partial<Entry> = {}): Entry =>
   entry(key, claims, { state: 'running', ...more })
 
-const emptyBoard: Board = {
-  entries: [],
-  unnamedAreFree: false,
-  sessionsPerKey: false,
-  movesClock: false,
-  isDoubted: false,
-  grantsQueue: false,
-}
+const ofSessions = { unnamedAreFree: false, sessionsPerKey: false }
+const emptyBoard: Board = { entries: [], ...ofSessions, movesClock: false, isDoubted: false, grantsQueue: false }
 
 function next(entries: Entry[], board: Partial<Board> = {}): string | undefined {
   return nextToStart({ ...emptyBoard, entries, ...board })?.key

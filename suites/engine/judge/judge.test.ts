@@ -101,17 +101,15 @@ describe('matchers', () => {
     expect(holds(wrong, matcher)).toBe(false)
   })
 
-  test('a value of another type never lies within a bound', () => {
-    expect(holds('5', { 'at-most': 6 })).toBe(false)
-    expect(holds(undefined, { 'at-most': 6 })).toBe(false)
-  })
-
-  test('what is missing differs from nothing, includes nothing and excludes nothing', () => {
-    expect(holds(undefined, { not: 'x' })).toBe(false)
-    expect(holds(undefined, { includes: 'x' })).toBe(false)
-    expect(holds(undefined, { excludes: 'x' })).toBe(false)
-    expect(holds({ solution: true }, { excludes: 'context' })).toBe(false)
-  })
+  // A value of another type lies within no bound; what is missing differs from nothing, and includes and excludes nothing.
+  test.each<[unknown, object]>([
+    ['5', { 'at-most': 6 }],
+    [{ solution: true }, { excludes: 'context' }],
+    ...[{ 'at-most': 6 }, { not: 'x' }, { includes: 'x' }, { excludes: 'x' }].map((one): [unknown, object] => [
+      undefined,
+      one,
+    ]),
+  ])('%j does not match %j', (wrong, matcher) => expect(holds(wrong, matcher)).toBe(false))
 
   test('a missing value is named', () => {
     expect(mismatch(undefined, 'Bearer', time)).toEqual({ rule: 'equals', wanted: '"Bearer"', got: 'nothing' })
@@ -170,21 +168,21 @@ const requirement: Requirement = {
   untestable: { without: 'clock-control', reason: 'Long lifetimes take long' },
 }
 
-function judged(short: Verdict | null, long: Verdict) {
-  const made = (id: string, verdict: Verdict) => ({
-    id,
-    key: id,
-    verdict,
-    requirements: {},
-    sides: { [requirement.id]: ['accepted' as const, 'refused' as const] },
-    problem: null,
-  })
-  return judgeRequirement(requirement, {
-    cases: [...(short === null ? [] : [made('short', short)]), made('long', long)],
-    missing: [],
-    needsOf: (id) => (id === 'long' ? ['clock-control'] : []),
-    selection: { partial: null, skipReason: () => undefined },
-  })
+type Judged = Parameters<typeof judgeRequirement>[1]
+
+const made = (id: string, verdict: Verdict, ...sides: ('accepted' | 'refused')[]): Judged['cases'][number] =>
+  ({ id, key: id, verdict, requirements: {}, sides: { [requirement.id]: sides }, problem: null }) as never
+
+/** The case `long` needs a clock that can be moved. */
+function judgedBy(...cases: Judged['cases'][number][]) {
+  const needsOf: Judged['needsOf'] = (id) => (id === 'long' ? ['clock-control'] : [])
+  const selection = { partial: null, skipReason: () => undefined }
+  return judgeRequirement(requirement, { cases, missing: [], needsOf, selection })
+}
+
+const judged = (short: Verdict | null, long: Verdict) => {
+  const both = ['accepted', 'refused'] as const
+  return judgedBy(...(short === null ? [] : [made('short', short, ...both)]), made('long', long, ...both))
 }
 
 test('what a target cannot offer leaves nothing open where other cases show the requirement', () => {
@@ -199,17 +197,7 @@ test('where no other case shows it, and where another one is open, it stays open
 })
 
 test('a side that only absent API areas could show is not testable, and blocks nothing', () => {
-  const made = (id: string, verdict: Verdict) => ({ id, key: id, verdict, requirements: {}, problem: null })
-  const guard = (other: Verdict) =>
-    judgeRequirement(requirement, {
-      cases: [
-        { ...made('one', 'passed'), sides: { [requirement.id]: ['accepted'] } },
-        { ...made('other', other), sides: {} },
-      ],
-      missing: [],
-      needsOf: () => [],
-      selection: { partial: null, skipReason: () => undefined },
-    })
+  const guard = (other: Verdict) => judgedBy(made('one', 'passed', 'accepted'), made('other', other))
   expect(guard('passed').verdict).toBe('blocked')
   expect(guard('not-applicable')).toMatchObject({ verdict: 'not-testable', reasons: [{ kind: 'one-sided' }] })
 })

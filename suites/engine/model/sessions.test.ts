@@ -148,13 +148,7 @@ describe('the readings of the open questions', () => {
   })
 })
 
-interface Session {
-  name: string | null
-  besides: string | undefined
-  lines: number[]
-  created: number
-  age: number
-}
+type Session = Pick<Member, 'name'> & { besides?: string | undefined; lines: number[]; created: number; age: number }
 
 /** What makes a session the oldest. The last one notes uses in steps of ten seconds, and takes the first created of those that are equal. */
 const ages = ['created', 'used', 'refreshed', 'used in steps'] as const
@@ -199,13 +193,7 @@ function simulatedServer({ user, unnamed, reusedName, reusedForAnother }: Readin
       const oldest = age === 'used in steps' ? least(equal, (one) => one.created) : equal
       sessions.splice(sessions.indexOf(oldest[random.below(oldest.length)] as Session), 1)
     }
-    sessions.push({
-      name: member.name,
-      besides: member.besides,
-      lines: [member.line],
-      created: second,
-      age: noted(second),
-    })
+    sessions.push({ ...member, lines: [member.line], created: second, age: noted(second) })
   }
   return {
     add,
@@ -334,11 +322,7 @@ test.each<[string, readonly string[], string, says: string]>([
 })
 
 test('keys are apart where no reading that is left makes them one user', () => {
-  const [root, a, b] = [
-    { key: 'root', keyName: '', isRoot: true, line: -1, name: 's' },
-    { key: 'a', keyName: 'twin', isRoot: false, line: -1, name: 's' },
-    { key: 'b', keyName: 'twin', isRoot: false, line: -1, name: 's' },
-  ] as const
+  const [root, a, b] = keys.map((key) => ({ ...key, line: -1, name: 's' })) as [Member, Member, Member]
   const left = (...users: string[]) => everySessionTable().filter(({ reading }) => users.includes(reading.user))
   expect(areApart(left('one key', 'keys of one name'), [root, a])).toBe(true)
   expect(areApart(left('one key', 'keys of one name'), [a, b])).toBe(false)
