@@ -105,15 +105,6 @@ test('without its token the control port does nothing, and other paths and bodie
   }
 })
 
-test('it is closed by default, and generates its token', async () => {
-  const closed = await startMockServer({ clock: 'virtual' })
-  const open = await startMockServer({ clock: 'virtual', control: true })
-  expect(closed.control).toBeUndefined()
-  expect(open.control?.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
-  expect(open.control?.token).toMatch(/^[0-9a-f]{32}$/)
-  await Promise.all([closed.close(), open.close()])
-})
-
 const isFine = (answer: { json: { result?: unknown } }) => answer.json?.result !== undefined
 
 describe('the journal', () => {

@@ -25,11 +25,13 @@ test('serve prints one line of JSON and ends with 0 when stopped', async () => {
   await expect(httpCall(JSON.parse(printed[0] ?? '').url)).rejects.toThrow('ECONNREFUSED')
 })
 
-test('serve names the control port in its line, and a random profile on stderr', async () => {
+test('serve names the control port and its token in its line, and a random profile on stderr', async () => {
   const { printed, complained } = await run({ control: { token: 't' }, profileWords: ['random', 'basePath='], seed: 3 })
-  const controlUrl = expect.stringContaining('127.0.0.1')
+  const controlUrl = expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/)
   expect(JSON.parse(printed[0] ?? '')).toMatchObject({ controlUrl, controlToken: 't' })
-  const again = await run({ profileWords: ['random', 'basePath='], seed: 3 })
+  const again = await run({ control: true, profileWords: ['random', 'basePath='], seed: 3 })
+  const controlToken = expect.stringMatching(/^[0-9a-f]{32}$/)
+  expect(JSON.parse(again.printed[0] ?? '')).toMatchObject({ controlUrl, controlToken })
   expect(again.complained).toEqual(complained)
   expect(JSON.parse((complained[0] ?? '').replace('Profile: ', ''))).toMatchObject({ basePath: '' })
 })

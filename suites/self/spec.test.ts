@@ -114,9 +114,7 @@ function statementsOf(text: string): string[] {
   return statements
 }
 
-const unprovable = new Set(
-  requirements.filter(({ untestable }) => untestable && !untestable.without).map(({ id }) => id),
-)
+const unprovable = new Set(requirements.flatMap((one) => (one.untestable && !one.untestable.without ? one.id : [])))
 
 let outcomes: CaseOutcome[]
 let report: Report
@@ -138,11 +136,6 @@ describe('every requirement', () => {
     const proved = new Set(allItems(corpus).flatMap(provesOf))
     expect(requirements.map(({ id }) => id).filter((id) => !proved.has(id) && !unprovable.has(id))).toEqual([])
     expect([...unprovable].filter((id) => proved.has(id))).toEqual([])
-  })
-
-  test('was shown to hold by the reference server', () => {
-    const open = report.requirements.filter(({ id, verdict }) => verdict !== 'passed' && !unprovable.has(id))
-    expect(open.map(({ id, verdict }) => `${verdict} ${id}`)).toEqual([])
   })
 
   test('that is a guard was shown from both sides', () => {

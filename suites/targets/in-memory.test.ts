@@ -95,9 +95,7 @@ test('calls at once are answered in their own places, and each is heard', async 
 test('calls at once begin before any of them is answered', async () => {
   let there = 0
   let letAllGo = (): void => {}
-  const all = new Promise<void>((resolve) => {
-    letAllGo = resolve
-  })
+  const all = new Promise<void>((resolve) => (letAllGo = resolve))
   const handle: Parameters<typeof openInProcess>[0]['handle'] = async () => {
     there += 1
     if (there === 3) letAllGo()
