@@ -56,11 +56,7 @@ function unknownName(value: unknown, known: readonly string[]): Problem | undefi
   for (const { name, member: _, braced, ...place } of namesIn(value)) {
     const allowed = braced ? ofCalls : [...known, ...ofCalls]
     if (allowed.includes(name)) continue
-    const hint = suggestion(
-      `$${name}`,
-      allowed.map((one) => `$${one}`),
-    )
-    return { ...place, message: `"$${name}" stands for nothing here${hint}` }
+    return { ...place, message: `"$${name}" stands for nothing here${suggestion(name, allowed)}` }
   }
   return undefined
 }
@@ -73,37 +69,23 @@ function deadLaw(one: World | Law): Problem | undefined {
   if (at >= 0) return { path: ['where', at], message: `"${one.where[at]}" never holds for a ${kind}` }
   for (const { name, member, braced: _, ...place } of namesIn(one)) {
     if (name !== 'it' || member === undefined || membersOf[kind].includes(member)) continue
-    const hint = suggestion(member, membersOf[kind])
-    return { ...place, message: `a ${kind} has no "${member}"${hint}` }
+    return { ...place, message: `a ${kind} has no "${member}"${suggestion(member, membersOf[kind])}` }
   }
   return undefined
 }
 
-interface Found {
-  readonly name: string
-  /** As in `$it.id`. */
-  readonly member: string | undefined
-  /** Written as `${name}`, which only the explorer reads. */
-  readonly braced: boolean
-  readonly path: Path
-  readonly onKey: boolean
-}
+/** A name as in `$it.id`, or in braces, which only the explorer reads. */
+type Found = { name: string; member: string | undefined; braced: boolean; path: Path; onKey: boolean }
 
 function namesIn(value: unknown, path: Path = [], onKey = false): Found[] {
-  if (typeof value === 'string')
-    return Array.from(value.matchAll(/\$(\{?)([A-Za-z]\w*)(?:\.(\w+))?/g), ([, brace, name = '', member]) => ({
-      name,
-      member,
-      braced: brace !== '',
-      path,
-      onKey,
-    }))
+  if (typeof value === 'string') {
+    const found = value.matchAll(/\$(\{?)([A-Za-z]\w*)(?:\.(\w+))?/g)
+    return Array.from(found, ([, brace, name = '', member]) => ({ name, member, braced: brace !== '', path, onKey }))
+  }
   if (Array.isArray(value)) return value.flatMap((item, at) => namesIn(item, [...path, at]))
   if (!isObject(value)) return []
-  return Object.entries(value).flatMap(([key, item]) => [
-    ...namesIn(key, [...path, key], true),
-    ...namesIn(item, [...path, key]),
-  ])
+  const inMember = (key: string) => [...namesIn(key, [...path, key], true), ...namesIn(value[key], [...path, key])]
+  return Object.keys(value).flatMap(inMember)
 }
 
 /** The names that steps keep, and those of repeated steps. */
@@ -142,18 +124,15 @@ const world = (...lines: string[]) => read('- world: made up', ...lines.map((lin
 const law = (...lines: string[]) => read('- law: made up', ...lines.map((line) => `  ${line}`))
 
 const secrets = 'each: { who: $secrest }'
+const inKey = 'steps: [{ call: a, alter: { param $unlikely: removed } }]'
 test.each([
-  ['in a list', [secrets, 'steps: []'], '2:16: "$secrest" stands for nothing here, did you mean "$secrets"?'],
-  ['in a text', ['steps: [{ wait: 1s }, { call: "a-$nwe-$unique" }]'], '2:33: "$nwe" .* did you mean "$new"?'],
-  [
-    'in a key',
-    ['steps: [{ call: a, alter: { param $unlikely: removed } }]'],
-    '2:31: "$unlikely" stands for nothing here',
-  ],
+  ['in a list', [secrets, 'steps: []'], '2:16: "$secrest" stands for nothing here, did you mean "secrets"?'],
+  ['in a text', ['steps: [{ wait: 1s }, { call: "a-$nwe-$unique" }]'], '2:33: "$nwe" .* did you mean "new"?'],
+  ['in a key', [inKey], '2:31: "$unlikely" stands for nothing here'],
   ['that no step keeps', ['steps: [{ refresh: $pair }]'], '2:22: "$pair" stands for nothing here'],
-  ['in a condition', ['steps: [{ wait: 1s, unless: $usre }]'], '2:31: "$usre" .* did you mean "$user"?'],
+  ['in a condition', ['steps: [{ wait: 1s, unless: $usre }]'], '2:31: "$usre" .* did you mean "user"?'],
   ['that only laws have', ['each: { own: $contexts }', 'steps: []'], '2:16: "$contexts" stands for nothing here'],
-  ['that calls do not fill', [`steps: [{ call: "\${own}" }]`], '2:19: "$own" .* expected one of "$unique", '],
+  ['that calls do not fill', [`steps: [{ call: "\${own}" }]`], '2:19: "$own" .* expected one of "unique", '],
 ])('a world cannot use a name %s that stands for nothing', (_where, lines, message) => {
   expect(() => world(...lines)).toThrow(pattern(message))
 })
@@ -165,31 +144,22 @@ test.each([
   expect(() => law(...lines)).toThrow(pattern(`${message} stands for nothing here`))
 })
 
+const withToken = (name: string) => `steps: [{ call: a, auth: { token: $it.${name} } }]`
+const meansToken = '3:37: a pair has no "accessTken", did you mean "accessToken"?'
 test.each([
   ['a condition of a key', ['where: [pair, alive]', 'steps: []'], '2:17: "alive" never holds for a pair'],
-  [
-    'a member that a pair has not',
-    ['where: [pair]', 'steps: [{ call: a, auth: { token: $it.accessTken } }]'],
-    '3:37: a pair has no "accessTken", did you mean "accessToken"?',
-  ],
-  [
-    'one that a key has not',
-    ['where: [key]', 'steps: [{ call: a, auth: { token: $it.accessToken } }]'],
-    '3:37: a key has no',
-  ],
+  ['a member that a pair has not', ['where: [pair]', withToken('accessTken')], meansToken],
+  ['one that a key has not', ['where: [key]', withToken('accessToken')], '3:37: a key has no'],
 ])('a law that would never be tried is an error: %s', (_what, lines, message) => {
   expect(() => law(...lines)).toThrow(pattern(message))
 })
 
-test.each(['keep: { p: result }', 'repeat: 2', 'for: [a]', 'wait: 1s', 'if: $it'])(
-  'a step of a law is one call: it has no "%s"',
-  (more) => {
-    const [key = ''] = more.split(':')
-    const read = (step: string) => law('where: [key]', `steps: [${step}]`)
-    expect(() => read(`{ grant: $it, ${more} }`)).toThrow(pattern(`3:25: unknown key "${key}"`))
-    expect(() => read('{ grant: $it }')).not.toThrow()
-  },
-)
+const notInLaws = ['keep: { p: result }', 'repeat: 2', 'for: [a]', 'wait: 1s', 'if: $it']
+test.each(notInLaws)('a step of a law is one call: it has no "%s"', (more) => {
+  const read = (step: string) => law('where: [key]', `steps: [${step}]`)
+  expect(() => read(`{ grant: $it, ${more} }`)).toThrow(pattern(`3:25: unknown key "${more.split(':')[0]}"`))
+  expect(() => read('{ grant: $it }')).not.toThrow()
+})
 
 /** The message with `.*` for the words between. */
 const pattern = (message: string): RegExp =>

@@ -199,21 +199,15 @@ describe('preflight', () => {
 
 const unlimited = Number.POSITIVE_INFINITY
 
-interface MadeUp {
-  /** How far the server's clock is ahead of ours. In ms. */
-  serverMs?: number
-  /** How far that of the proxy is; null: no answer has a Date header. In ms. */
+type MadeUp = { [name in 'serverMs' | 'fixedMs' | 'wrongMs' | 'past' | 'future']?: number } & {
   proxyMs?: number | null
-  /** The lifetime of every token, whatever is requested. In ms. */
-  fixedMs?: number
-  /** By how much every reported expiry is wrong. In ms. */
-  wrongMs?: number
-  /** How far a timestamp may be in the past and in the future. In ms. */
-  past?: number
-  future?: number
 }
 
-/** What a run learns about the clock of a server behind a proxy that writes the Date header. */
+/**
+ * What a run learns about the clock of a server behind a proxy that writes the Date header. In ms: how far the clocks of the server and of
+ * the proxy are ahead of ours (null: no answer has a Date header), the lifetime of every token, whatever is requested, by how much every
+ * reported expiry is wrong, and how far a timestamp may be in the past and in the future.
+ */
 async function clockOf(made: MadeUp) {
   const { serverMs = 0, proxyMs = 0, wrongMs = 0, fixedMs, past = 600_000, future = past } = made
   const answer: Answering = ({ method, params, authorization = '', nowMs }) => {

@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { allItems, type Item } from '../engine/conversation/cases.ts'
 import { SuiteError } from '../engine/errors.ts'
 import type { Target } from '../engine/target.ts'
@@ -69,8 +69,9 @@ const shownBy = async (server: NullServer, clocked: (target: Target) => Target):
   }
 }
 
-describe.each(turnUnlessProof(nullServers, 2, 0))('a server that $name', (server) => {
-  test('shows no guard and never conforms', async () => {
+test.each(turnUnlessProof(nullServers, 2, 0))(
+  'a server that $name shows no guard and never conforms',
+  async (server) => {
     const shown = await shownBy(server, server.isConvincing ? withMovedClock : asItIs)
     if (shown instanceof SuiteError) {
       expect({ code: shown.code, exitCode: shown.exitCode }).toEqual({ code: 'unreachable', exitCode: 3 })
@@ -79,11 +80,9 @@ describe.each(turnUnlessProof(nullServers, 2, 0))('a server that $name', (server
     const guards = shown.requirements.filter(({ kind, verdict }) => kind === 'guard' && verdict === 'passed')
     expect(guards.map(({ id }) => id)).toEqual([])
     expect(shown).toMatchObject({ verdict: 'does-not-conform', exitCode: 1 })
-  })
-})
+  },
+)
 
-describe.each(nearlyNullServers)('a server that $name', (server) => {
-  test('never conforms', async () => {
-    expect(await shownBy(server, withMovedClock)).toMatchObject({ verdict: 'does-not-conform', exitCode: 1 })
-  })
+test.each(nearlyNullServers)('a server that $name never conforms', async (server) => {
+  expect(await shownBy(server, withMovedClock)).toMatchObject({ verdict: 'does-not-conform', exitCode: 1 })
 })

@@ -238,38 +238,23 @@ const cases = table
 /** Outside of a proof some of them: the recipe for a shell starts several processes for each. */
 const tried = partUnlessProof(cases, 8)
 
-interface Recipe {
-  command: [string, ...string[]]
-  /** Whether the language is installed. */
-  probe: [string, ...string[]]
-  needs: string
-  /** Outside of a proof the languages that need no compiler are enough. */
-  compiles?: true
-}
+type Command = [string, ...string[]]
 
 const rustTarget = join(packageRoot, 'node_modules', '.cache', 'recipes-rust')
 const manifest = ['--manifest-path', 'rust/Cargo.toml']
-const recipes: { [language: string]: Recipe } = {
-  shell: { command: ['sh', 'sign.sh'], probe: ['openssl', 'pkeyutl', '-help'], needs: 'sh and OpenSSL 3' },
-  Python: {
-    command: ['python3', 'sign.py'],
-    probe: ['python3', '-c', 'import cryptography'],
-    needs: 'python3 with "cryptography"',
-  },
-  Go: { command: ['go', 'run', 'sign.go'], probe: ['go', 'version'], needs: 'go', compiles: true },
-  Java: { command: ['java', 'Sign.java'], probe: ['javac', '-version'], needs: 'a JDK of 17 or later', compiles: true },
-  Rust: {
-    command: ['cargo', 'run', '--offline', '--quiet', ...manifest, '--target-dir', rustTarget],
-    probe: ['cargo', 'fetch', '--offline', '--quiet', ...manifest],
-    needs: 'cargo, and its three crates: cargo fetch --manifest-path fixtures/recipes/rust/Cargo.toml',
-    compiles: true,
-  },
-  'JavaScript on node': {
-    command: [process.execPath, 'sign-node.mjs'],
-    probe: [process.execPath, '-v'],
-    needs: 'node',
-  },
-}
+const runRust: Command = ['cargo', 'run', '--offline', '--quiet', ...manifest, '--target-dir', rustTarget]
+const fetchRust: Command = ['cargo', 'fetch', '--offline', '--quiet', ...manifest]
+const ofRust = 'cargo, and its three crates: cargo fetch --manifest-path fixtures/recipes/rust/Cargo.toml'
+const node = process.execPath
+/** The probe shows whether the language is installed. Outside of a proof the languages that need no compiler are enough. */
+const recipes: [language: string, command: Command, probe: Command, needs: string, compiles?: boolean][] = [
+  ['shell', ['sh', 'sign.sh'], ['openssl', 'pkeyutl', '-help'], 'sh and OpenSSL 3'],
+  ['Python', ['python3', 'sign.py'], ['python3', '-c', 'import cryptography'], 'python3 with "cryptography"'],
+  ['Go', ['go', 'run', 'sign.go'], ['go', 'version'], 'go', true],
+  ['Java', ['java', 'Sign.java'], ['javac', '-version'], 'a JDK of 17 or later', true],
+  ['Rust', runRust, fetchRust, ofRust, true],
+  ['JavaScript on node', [node, 'sign-node.mjs'], [node, '-v'], 'node'],
+]
 
 describe('recipes', () => {
   test('the table has every vector', () => {
@@ -277,8 +262,8 @@ describe('recipes', () => {
     for (const columns of cases) expect(columns.length).toBe(10)
   })
 
-  for (const [language, { command, probe, needs, compiles }] of Object.entries(recipes)) {
-    const isLeftOut = compiles === true && !isProof
+  for (const [language, command, probe, needs, compiles = false] of recipes) {
+    const isLeftOut = compiles && !isProof
     const here = isLeftOut || run(probe, '').status === 0
     const name = `${language}${here ? '' : ` (NOT RUN: needs ${needs})`}`
     test.skipIf(isLeftOut || !here)(isLeftOut ? onlyInProof(name) : name, () => {
@@ -310,21 +295,17 @@ describe('recipes', () => {
       const source = readFileSync(join(recipesFolder, 'sign-browser.mjs'), 'utf8')
       await page.addScriptTag({ type: 'module', content: `${source}\nglobalThis.sign = sign` })
       await page.waitForFunction(() => 'sign' in globalThis)
-      const made = await page.evaluate(
-        (requests) => {
-          const { sign } = globalThis as unknown as { sign: WebSign }
-          const bytes = (numbers: number[]) => new Uint8Array(numbers)
-          return Promise.all(
-            requests.map(({ body, pkcs8, ...rest }) =>
-              sign({ ...rest, body: bytes(body), ...(pkcs8 && { pkcs8: bytes(pkcs8) }) }),
-            ),
-          )
-        },
-        // Typed arrays cannot be passed to a page.
-        cases.map(requestOf).map(({ body, pkcs8, ...rest }) => {
-          return { ...rest, body: [...body], ...(pkcs8 && { pkcs8: [...pkcs8] }) }
-        }),
-      )
+      // Typed arrays cannot be passed to a page.
+      const passed = cases.map(requestOf).map(({ body, pkcs8, ...rest }) => {
+        return { ...rest, body: [...body], ...(pkcs8 && { pkcs8: [...pkcs8] }) }
+      })
+      const made = await page.evaluate((requests) => {
+        const { sign } = globalThis as unknown as { sign: WebSign }
+        const bytes = (numbers: number[]) => new Uint8Array(numbers)
+        const withBytes = ({ body, pkcs8, ...rest }: (typeof requests)[number]) =>
+          sign({ ...rest, body: bytes(body), ...(pkcs8 && { pkcs8: bytes(pkcs8) }) })
+        return Promise.all(requests.map(withBytes))
+      }, passed)
       expect(made).toEqual(tried.map((columns) => columns[9]))
     } finally {
       await browser.close()
