@@ -123,9 +123,8 @@ describe('verdict and exit code', () => {
     ])
     expect(interrupted.requirements[0]?.verdict).toBe('not-run')
     // Those that were not run would have brought more answers.
-    expect(interrupted.cases.find(({ id }) => id === everyAnswer)).toMatchObject({
-      ...{ verdict: 'not-run', problem: { kind: 'not-run', exchanges: [] } },
-    })
+    const open = { verdict: 'not-run', problem: { kind: 'not-run', exchanges: [] } }
+    expect(interrupted.cases.find(({ id }) => id === everyAnswer)).toMatchObject(open)
     const both = ended([notRun, { kind: 'throttled', status: 429 }], null)
     expect(both.exitCode).toBe(1)
     expect(both.conclusion.slice(0, 2)).toEqual([
@@ -200,10 +199,8 @@ describe('requirements', () => {
 
 describe('the envelope of every answer', () => {
   const exchange = { request: ['POST /api'], answer: ['HTTP 200'] }
-  const note = (sent: number, got: number) => ({
-    problem: { kind: 'wrong-id' as const, sent: `${sent}`, got: `${got}` },
-    exchange,
-  })
+  const wrongId = (sent: number, got: number) => ({ kind: 'wrong-id', sent: `${sent}`, got: `${got}` }) as const
+  const note = (sent: number, got: number) => ({ problem: wrongId(sent, got), exchange })
   const envelope = (outcomes: Parameters<typeof madeUpCase>[0][]) =>
     build(outcomes.map(madeUpCase), { requirements: [{ ...guard, id: 'envelope/id-echo', kind: 'shape' }] })
 
@@ -230,10 +227,8 @@ describe('the envelope of every answer', () => {
 test('the conclusion names what a case did not come to, because it failed before', () => {
   const later: Requirement = { ...guard, id: 'a/later', kind: 'shape' }
   const requirements = [guard, later, { ...later, id: 'a/stuck' }]
-  const failed = judged('one', 'failed', {
-    proves: ['a/guard', 'a/later'],
-    requirements: { 'a/guard': 'failed', 'a/later': 'blocked' },
-  })
+  const verdicts = { 'a/guard': 'failed', 'a/later': 'blocked' } as const
+  const failed = judged('one', 'failed', { proves: ['a/guard', 'a/later'], requirements: verdicts })
   const about = (id: string, verdict: Verdict) =>
     judged('two', verdict, { proves: [id], requirements: { [id]: verdict } })
   const conclusion = (...more: CaseOutcome[]) => build([failed, ...more], { requirements }).conclusion
@@ -274,29 +269,22 @@ test('the conclusion counts every must that is not tested, by what would change 
   expect(isTold(build(lost, { requirements }))).toBe(true)
   expect(isTold(build(lost, { requirements, meta: { stopped: 'the run was interrupted' } }))).toBe(false)
   const conforming = build(outcomes.slice(0, 1), { requirements: [must('a/tested'), never] })
-  expect(conforming.conclusion).toEqual([
-    '1 of 2 musts is not tested here: 1 can never be tested',
-    'Every must that can be tested holds',
-  ])
+  const oneOfTwo = '1 of 2 musts is not tested here: 1 can never be tested'
+  expect(conforming.conclusion).toEqual([oneOfTwo, 'Every must that can be tested holds'])
 })
 
 test('the conclusion says of how many causes failed cases seem to be, findings included', () => {
   const shape = { ...guard, id: 'a/shape', kind: 'shape' as const, consequences: ['a/guard', 'a/other'] }
   const requirements = [guard, { ...guard, id: 'a/other' }, shape]
-  const failed = (key: string, id: string) =>
-    madeUpCase({
-      key,
-      verdict: 'failed',
-      proves: [id],
-      sides,
-      problem: problemOf({ kind: 'token-unsendable' }, { requirements: [id] }),
-    })
+  const failed = (key: string, id: string) => {
+    const problem = problemOf({ kind: 'token-unsendable' }, { requirements: [id] })
+    return judged(key, 'failed', { proves: [id], problem, requirements: { [id]: 'failed' } })
+  }
   const outcomes = [failed('one', 'a/guard'), failed('two', 'a/other')]
   const found = { ...madeUpFinding, id: 'found/a/shape/shape', requirement: 'a/shape' }
   expect(build(outcomes, { requirements }).conclusion).toContain('2 cases failed')
-  expect(build(outcomes, { requirements, findings: [found] }).conclusion).toContain(
-    '2 cases failed, for what looks like 1 cause',
-  )
+  const ofOne = '2 cases failed, for what looks like 1 cause'
+  expect(build(outcomes, { requirements, findings: [found] }).conclusion).toContain(ofOne)
 })
 
 test('if --only selects cases without an accepted answer, those about every answer are not testable, as the plan counts them', () => {
@@ -361,11 +349,8 @@ describe('a baseline', () => {
     build([outcome], { requirements: [guard, other], known: [entry] }).cases.find(({ id }) => id === 'one')
 
   test('covers one failure of a case, or all', () => {
-    expect(caseOne(known({ requirement: 'a/guard' }))?.verdict).toBe('failed')
-    expect(caseOne(known({ requirement: 'a/guard' }))?.requirements).toEqual({
-      'a/guard': 'known',
-      'a/other': 'failed',
-    })
+    const requirements = { 'a/guard': 'known', 'a/other': 'failed' }
+    expect(caseOne(known({ requirement: 'a/guard' }))).toMatchObject({ verdict: 'failed', requirements })
     expect(caseOne(known())).toMatchObject({ verdict: 'known', known: { reason: 'r' } })
   })
 
@@ -445,10 +430,7 @@ describe('a finding of the model', () => {
 describe('merging shards', () => {
   const corpus = madeUpCorpus({
     requirements: [guard, { ...guard, id: 'envelope/id-echo', kind: 'shape' }],
-    scenarios: [
-      ['a/one', ['a/guard']],
-      ['a/two', ['a/guard']],
-    ],
+    scenarios: ['a/one', 'a/two'].map((id) => [id, ['a/guard']]),
     questions: ['q/one'],
   })
   const shard = (index: number, count: number, outcomes: CaseOutcome[], entries: KnownEntry[] = []): Report =>

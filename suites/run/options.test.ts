@@ -15,6 +15,9 @@ const { folder, at: place, write: file } = openFolder()
 const url = 'https://service.example'
 const key = { keyId: 'id-1', keySecret: 'secret-1' }
 
+/** What is read for a run against a server, with its key. */
+const readFor = (flags: Typed = {}, env = {}) => readRunOptions({ url, ...key, ...flags }, env)
+
 function targetOf(flags: Typed, env: { [name: string]: string } = {}): TargetOptions {
   const { target } = readRunOptions(flags, env)
   if (target === null) throw new Error('expected a target')
@@ -74,27 +77,18 @@ tls: { insecure: true }
   const ofEnv = { id: 'env-id', kind: 'secret', secret: 'env-secret' }
   const flags = { target, url, ...key, scheme: 'flag-scheme', allow: 'keys, sessions' }
   const privateKey = file('key.pem', ed25519KeyPair(utf8('an Ed25519 seed of 32 bytes ....')).privateKeyPem)
-  const keySecretFile = file('secret.txt', ' s e c r e t \n')
+  const ofSpaces = file('secret.txt', ' s e c r e t \n')
+  const withSpaces = { root: { secret: ' s e c r e t ' } }
   const unset = { SVC_URL: '', SVC_KEY_ID: '', SVC_KEY_SECRET: '' }
-  const read = (url: string, root: object, scheme: string, allow: string[]) => ({
-    url,
-    root,
-    settings: { scheme },
-    allow,
-  })
-  const inEnv = read(env.SVC_URL, ofEnv, 'env-scheme', ['limits'])
-  const inFlags = read(url, { id: 'id-1', secret: 'secret-1' }, 'flag-scheme', ['sessions', 'keys'])
+  const inEnv = { url: env.SVC_URL, root: ofEnv, settings: { scheme: 'env-scheme' }, allow: ['limits'] }
+  const ofFlags = { settings: { scheme: 'flag-scheme' }, allow: ['sessions', 'keys'] }
+  const inFlags = { url, root: { id: 'id-1', secret: 'secret-1' }, ...ofFlags }
   test.each<[string, Typed, { [name: string]: string }, object]>([
     ['the environment wins over the target file', { target }, env, inEnv],
     ['flags win over both', flags, env, inFlags],
     ['a variable that is set to nothing is not given', { target }, unset, { root: ofFile }],
     ['a private key wins over a later secret', { target, privateKey }, env, { root: { kind: 'ed25519' } }],
-    [
-      'a secret in a file loses its last line break',
-      { target, keySecretFile },
-      {},
-      { root: { secret: ' s e c r e t ' } },
-    ],
+    ['a secret in a file loses its last line break', { target, keySecretFile: ofSpaces }, {}, withSpaces],
   ])('%s', (_who, given, variables, wanted) => {
     expect(targetOf(given, variables)).toMatchObject(wanted)
   })
@@ -127,18 +121,11 @@ describe('what was added to a secret is said, and nothing is taken away', () => 
     expect(targetOf({ url, keyId: 'key-7', keySecret }).doubts).toEqual([])
   })
 
-  test('the command that repeats the run names the file of the secret', () => {
-    const keySecretFile = file('named.txt', 'orchard-lamp-7731')
-    expect(readRunOptions({ url, keyId: 'key-7', keySecretFile }, {}).again).toContain(
-      ` --key-id key-7 --key-secret-file ${keySecretFile}`,
-    )
-  })
-
-  test('a file in quotes is named, and its last line feed is no part of the secret', () => {
+  test('a file in quotes is named, as in the command that repeats the run; its last line feed is no part of the secret', () => {
     const keySecretFile = file('quoted.txt', '"orchard-lamp-7731"\n')
-    expect(targetOf({ url, keyId: 'key-7', keySecretFile }).doubts).toEqual([
-      `"${keySecretFile}" stands in quotes, and is used as it is: ${used}`,
-    ])
+    const { target, again } = readRunOptions({ url, keyId: 'key-7', keySecretFile }, {})
+    expect(target?.doubts).toEqual([`"${keySecretFile}" stands in quotes, and is used as it is: ${used}`])
+    expect(again).toContain(` --key-id key-7 --key-secret-file ${keySecretFile}`)
   })
 })
 
@@ -147,7 +134,7 @@ test.each<[Typed, string]>([
   [{ fixtures: 'my own/found' }, "--fixtures 'my own/found' --key-id id-1"],
   [{ rate: '5', concurrency: '2' }, '--key-id id-1 --rate 5 --concurrency 2'],
 ])('the command that repeats a run with %j has no secret', (flags, part) => {
-  const { target, again } = readRunOptions({ url, ...key, ...flags }, {})
+  const { target, again } = readFor(flags)
   expect(target?.allow).toEqual(flags.disposable ? ['sessions', 'keys', 'limits'] : [])
   expect(again).toBe(`npx svc-conformance run --url https://service.example ${part}`)
 })
@@ -158,10 +145,8 @@ test('everything has a value without flags, environment and file', () => {
   const time = { seed: null, watch: false, wait: null, timeout: null, bail: null, plan: false }
   const reports = [{ format: 'text', file: null }]
   expect(readRunOptions({}, {})).toMatchObject({ target: null, ...selection, ...judging, ...time, reports })
-  expect(targetOf({ url, ...key })).toMatchObject({
-    allow: [],
-    settings: { scheme: 'svc-hmac-sha256', signedUri: '/api', rate: 0 },
-  })
+  const settings = { scheme: 'svc-hmac-sha256', signedUri: '/api', rate: 0 }
+  expect(readFor().target).toMatchObject({ allow: [], settings })
 })
 
 test.each([
@@ -174,32 +159,24 @@ test.each([
 
 test('what runs, how long, and by which set', () => {
   const flags = { failed: 'r.json', fixtures: 'own', watch: true, observations: true, set: 'current' }
-  const read = readRunOptions({ url, ...key, ...flags, seed: '7', bail: '2' }, {})
-  expect(read).toMatchObject({ ...flags, seed: 7, bail: 2 })
+  expect(readFor({ ...flags, seed: '7', bail: '2' })).toMatchObject({ ...flags, seed: 7, bail: 2 })
 })
 
 test('the command that repeats the run keeps what decides what is run and how it is judged, that of a case what matters to it', () => {
   const judging = { set: '1.0', known: 'known.yaml', strict: true, wait: '90' }
   const calls = { skip: ['basic=none yet', 'limits=full'], explore: false, exploreCalls: '7' }
-  const { again, againForCase } = readRunOptions({ url, ...key, ...judging, ...calls, bail: '1', trace: true }, {})
+  const { again, againForCase } = readFor({ ...judging, ...calls, bail: '1', trace: true })
   const ofCase = `npx svc-conformance run --url ${url} --key-id id-1 --wait 90 --set 1.0 --known known.yaml --strict`
   expect(againForCase).toBe(ofCase)
   expect(again).toBe(`${ofCase} --skip 'basic=none yet' --skip limits=full --no-explore --explore-calls 7`)
-  expect(readRunOptions({ url, ...key, explore: true }, {}).again).toBe(
-    `npx svc-conformance run --url ${url} --key-id id-1 --explore`,
-  )
+  expect(readFor({ explore: true }).again).toBe(`npx svc-conformance run --url ${url} --key-id id-1 --explore`)
 })
 
 test('reports, skips and shards are read', () => {
-  const { reports, skip, shard } = readRunOptions(
-    { report: ['text', 'json=a=b.json', 'html=r.html'], skip: ['tokens=it is slow = really'], shard: '2/4' },
-    {},
-  )
-  expect(reports).toEqual([
-    { format: 'text', file: null },
-    { format: 'json', file: 'a=b.json' },
-    { format: 'html', file: 'r.html' },
-  ])
+  const report = ['text', 'json=a=b.json', 'html=r.html']
+  const { reports, skip, shard } = readRunOptions({ report, skip: ['tokens=it is slow = really'], shard: '2/4' }, {})
+  const files = reports.map(({ format, file }) => `${format} ${file}`)
+  expect(files).toEqual(['text null', 'json a=b.json', 'html r.html'])
   expect(skip).toEqual([{ id: 'tokens', reason: 'it is slow = really' }])
   expect(shard).toEqual({ index: 2, count: 4 })
 })
@@ -249,15 +226,17 @@ const pkcs8 = {
   publicKeyEncoding: { type: 'spki', format: 'pem' },
   privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
 } as const
-function refusal(flags: Typed, env: { [name: string]: string } = {}): string {
+function refusalOf(act: () => unknown): string | undefined {
   try {
-    readRunOptions(flags, env)
+    act()
   } catch (error) {
     if (error instanceof SuiteError && error.exitCode === 2) return error.message
     throw error
   }
-  throw new Error('expected a refusal')
+  return undefined
 }
+
+const refusal = (flags: Typed, env: { [name: string]: string } = {}) => refusalOf(() => readRunOptions(flags, env))
 
 describe('wrong usage', () => {
   const linked = file('linked.out', '')
@@ -330,9 +309,9 @@ describe('wrong usage', () => {
   })
 
   test('a shard on a shared URL', () => {
-    const shard = { url, ...key, shard: '1/2' }
-    expect(refusal(shard)).toContain('give each shard its own instance and say so with "--disposable"')
-    expect(readRunOptions({ ...shard, disposable: true }, {}).shard).toEqual({ index: 1, count: 2 })
+    const said = 'give each shard its own instance and say so with "--disposable"'
+    expect(refusal({ url, ...key, shard: '1/2' })).toContain(said)
+    expect(readFor({ shard: '1/2', disposable: true }).shard).toEqual({ index: 1, count: 2 })
   })
 
   test('in the target file', () => {
@@ -349,12 +328,7 @@ describe('files that are read and written', () => {
 
   function ownFilesRefusal(report: string): string {
     const flags = { target: place('target.yaml'), known: place('known.yaml'), report: [`json=${report}`] }
-    try {
-      demandOwnFiles(readRunOptions(flags, {}))
-    } catch (error) {
-      return (error as Error).message
-    }
-    return 'taken'
+    return refusalOf(() => demandOwnFiles(readRunOptions(flags, {}))) ?? 'taken'
   }
 
   test.each([
@@ -365,9 +339,8 @@ describe('files that are read and written', () => {
     ['kept.jsonl', 'the kept test keys'],
     ['folder-link/kept.jsonl', 'the kept test keys'],
   ])('a report in place of %s is refused before the first request', (name, what) => {
-    expect(ownFilesRefusal(place(name))).toBe(
-      `Cannot write the report "${place(name)}": it is ${what}; name another file`,
-    )
+    const sentence = `Cannot write the report "${place(name)}": it is ${what}; name another file`
+    expect(ownFilesRefusal(place(name))).toBe(sentence)
   })
 
   test('a report with its own path is accepted', () => {

@@ -21,42 +21,26 @@ const wrongId = { answer: { status: 200, headers: {}, body: '{"jsonrpc":"2.0","i
 const short = { result: { ...pairNamed('a'), accessTokenExpiry: asked(1000).startedMs } }
 const first = granted(0, 'a')
 const second = renewed(100, 'a', 'b')
+const [yes, no] = [() => true, () => false]
+const refreshesWork: Rules = { revokedByRefresh: () => ['access'], revokedTokenWorks: yes }
+// Over another body: a mistake that has a name.
+const wronglySigned = signedCall(100, { signedText: spaced, result: listed })
+const withRefreshToken = listing(`Bearer ${pairNamed('a').refreshToken}`)
+const expiring = granted(0, 'a', ['solution', 'expiresIn:1000'], short)
 /** By the fact that is found: the calls that show it, and the server that would answer so. */
 const shown: { [id: string]: [broken: Rules, ...calls: Observed[]] } = {
-  'refresh/revokes-access/let-in': [{ revokedTokenWorks: () => true }, first, second, use(200, 'a')],
-  'refresh/revokes-refresh/let-in': [
-    { revokedByRefresh: () => ['access'], revokedTokenWorks: () => true },
-    first,
-    second,
-    renewed(200, 'a', 'c'),
-  ],
-  'scopes/context/let-in': [{ scopeOpens: () => true }, granted(0, 'a', ['context']), use(100, 'a')],
-  'authorization/required/let-in': [{ authorizationRequired: () => false }, asked(0, { result: listed })],
-  'tokens/refresh-is-no-access/let-in': [
-    { tokenKindTaken: () => true },
-    first,
-    listing(`Bearer ${pairNamed('a').refreshToken}`),
-  ],
-  'basic/credentials/let-in': [
-    { secretMatches: () => true },
-    first,
-    listing(basicHeader(rootKey.id, 'another-secret')),
-  ],
-  // Over another body: a mistake that has a name.
-  'signatures/hmac/let-in': [
-    { macTextMatches: () => true },
-    first,
-    signedCall(100, { signedText: spaced, result: listed }),
-  ],
+  'refresh/revokes-access/let-in': [{ revokedTokenWorks: yes }, first, second, use(200, 'a')],
+  'refresh/revokes-refresh/let-in': [refreshesWork, first, second, renewed(200, 'a', 'c')],
+  'scopes/context/let-in': [{ scopeOpens: yes }, granted(0, 'a', ['context']), use(100, 'a')],
+  'authorization/required/let-in': [{ authorizationRequired: no }, asked(0, { result: listed })],
+  'tokens/refresh-is-no-access/let-in': [{ tokenKindTaken: yes }, first, withRefreshToken],
+  'basic/credentials/let-in': [{ secretMatches: yes }, first, listing(basicHeader(rootKey.id, 'another-secret'))],
+  'signatures/hmac/let-in': [{ macTextMatches: yes }, first, wronglySigned],
   'envelope/id-echo/shape': [{ echoedId: () => 'another' }, first, use(10, 'a', wrongId)],
-  'sessions/oldest-removed/let-in': [{ removedSessionWorks: () => true }, ...sessions, use(60_000, 's0')],
+  'sessions/oldest-removed/let-in': [{ removedSessionWorks: yes }, ...sessions, use(60_000, 's0')],
   // A token that is refreshed twice at once.
-  'refresh/revokes-refresh/history': [{ revokedTokenWorks: () => true }, first, ...atOnce],
-  'expires-in/enforced/let-in': [
-    { accessExpired: () => false },
-    granted(0, 'a', ['solution', 'expiresIn:1000'], short),
-    use(60_000, 'a'),
-  ],
+  'refresh/revokes-refresh/history': [{ revokedTokenWorks: yes }, first, ...atOnce],
+  'expires-in/enforced/let-in': [{ accessExpired: no }, expiring, use(60_000, 'a')],
 }
 
 describe('a finding in traffic can be asked again', () => {

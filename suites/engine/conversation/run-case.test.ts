@@ -140,10 +140,14 @@ describe('run case', async () => {
     expect([first.verdict, second.verdict, run.stopping.reason?.kind]).toEqual(wanted)
   })
 
+  const ownHeader = (name: string): string => basicHeader(name, `${name}-secret`)
+  const fiveTimes = (auth: string, expect: string): string =>
+    `  - { repeat: 5, call: solution/listSolutions, auth: { basic: ${auth} }, expect: ${expect} }\n`
+
   test('created keys that are lost to a creation are judged, also where wrong calls came shortly before', async () => {
     let areLost = false
     const names = ['one', 'two', 'three']
-    const own = names.map((name) => basicHeader(name, `${name}-secret`))
+    const own = names.map(ownHeader)
     const run = answering(({ method, authorization = '' }) => {
       if (own.includes(authorization)) return areLost ? refused : accepting()
       if (authorization !== basicHeader('root', 'not-a-secret')) return refused
@@ -152,13 +156,7 @@ describe('run case', async () => {
     })
     const { testKeys } = await openConversation(run)
     for (const name of names) testKeys.set(name, { id: name, secret: `${name}-secret` })
-    const used = (expect: string, change = '') =>
-      names
-        .map(
-          (name) =>
-            `  - { repeat: 5, call: solution/listSolutions, auth: { basic: ${name}${change} }, expect: ${expect} }\n`,
-        )
-        .join('')
+    const used = (expect: string, change = '') => names.map((name) => fiveTimes(name + change, expect)).join('')
     await ask(run, used('accepted'))
     await ask(run, used('refused', ', but: first-half'))
     const create = '  - { call: manager/createApiKey, auth: { basic: root }, params: { name: x, scope: [solution] } }\n'
@@ -169,14 +167,13 @@ describe('run case', async () => {
   /** Six keys beside root; all of them die at once. */
   async function mortalKeys() {
     const names = ['one', 'two', 'three', 'four', 'five', 'six']
-    const living = new Set(names.map((name) => basicHeader(name, `${name}-secret`)))
+    const living = new Set(names.map(ownHeader))
     const root = basicHeader('root', 'not-a-secret')
     const run = answering(({ authorization = '' }) =>
       authorization === root || living.has(authorization) ? accepting() : refused,
     )
     const { testKeys, instance } = await openConversation(run)
-    const callAs = (auth: string, expect: string) =>
-      ask(run, `  - { repeat: 5, call: solution/listSolutions, auth: { basic: ${auth} }, expect: ${expect} }\n`)
+    const callAs = (auth: string, expect: string) => ask(run, fiveTimes(auth, expect))
     const use = (name: string) => callAs(name, 'accepted')
     await ask(run, right)
     for (const name of names) {
@@ -344,10 +341,8 @@ ${right}`
     const calls = ({ problem }: CaseOutcome) =>
       problem?.exchanges.map(({ request }) => JSON.parse(request.at(-1) ?? '').method)
     expect(calls(await ask(runOf(target), right + granted))).toEqual(['manager/auth'])
-    expect(calls(await ask(runOf(target, { trace: true }), right + granted))).toEqual([
-      'solution/listSolutions',
-      'manager/auth',
-    ])
+    const traced = await ask(runOf(target, { trace: true }), right + granted)
+    expect(calls(traced)).toEqual(['solution/listSolutions', 'manager/auth'])
   })
 
   test.each([
@@ -389,10 +384,8 @@ ${right}`
     const result = { accessTokenExpiry: 1_800_000_900 }
     const grant =
       '  - { call: manager/auth, auth: none, params: {}, expect: accepted, keep: { expiry: result.accessTokenExpiry } }\n'
-    const { verdict, problem } = await ask(
-      answering(() => ({ result })),
-      grant + then,
-    )
+    const run = answering(() => ({ result }))
+    const { verdict, problem } = await ask(run, grant + then)
     expect(verdict).toBe('blocked')
     expect(problemText(problem)).toMatch(/^the reported expiry has 10 digits; a timestamp in milliseconds has 13/)
   })
@@ -548,23 +541,16 @@ describe('create test key', async () => {
   test('a run that ends during the creation says nothing about the target', async () => {
     const because = { kind: 'interrupted', during: 'run' } as const
     const ending = () => {
-      const run = runOf(
-        madeUpTarget({
-          fresh: false,
-          answer: () => {
-            run.stopping.stop(because)
-            return 'dropped'
-          },
-        }),
-        { corpus },
-      )
+      const answer = (): MadeUpAnswer => {
+        run.stopping.stop(because)
+        return 'dropped'
+      }
+      const run = runOf(madeUpTarget({ fresh: false, answer }), { corpus })
       return run
     }
-    expect((await create(ending(), 'bob')).problem).toMatchObject({ kind: 'not-run', because })
-    expect((await ensureTestKeys(await openConversation(ending()), ['bob']))?.problem).toEqual({
-      kind: 'not-run',
-      because,
-    })
+    const notRun = { kind: 'not-run', because }
+    expect((await create(ending(), 'bob')).problem).toMatchObject(notRun)
+    expect((await ensureTestKeys(await openConversation(ending()), ['bob']))?.problem).toEqual(notRun)
   })
 
   test('where no key can be created, other scopes are tried once for each way, not in every case', async () => {
@@ -584,11 +570,8 @@ describe('create test key', async () => {
     'a key within the scope of the token that creates it, where no token is for one solution (solutions: %s)',
     async (solutions) => {
       const granted = new Map<string, string[]>()
-      const byToken: TestKey = {
-        ...(corpus.testKeys.find(({ name }) => name === 'carol') as TestKey),
-        'created-with': { token: 'root' },
-      }
-      const testKeys = corpus.testKeys.map((one) => (one.name === 'carol' ? byToken : one))
+      const byToken = { 'created-with': { token: 'root' } }
+      const testKeys = corpus.testKeys.map((one): TestKey => (one.name === 'carol' ? { ...one, ...byToken } : one))
       const lower = (scope: unknown): string[] => (scope as string[]).map((word) => word.toLowerCase())
       const target = madeUpTarget({
         settings: { solutions },
