@@ -13,13 +13,8 @@ import {
 } from '../self/made-up-calls.ts'
 import { type CaseCall, isIndependent } from './case-call.ts'
 
-const caseCall = (call: Call): CaseCall => ({
-  call,
-  answer: accepted(),
-  span: at(1),
-  order: { from: 1, to: 2 },
-  isPlain: true,
-})
+const answered = { answer: accepted(), span: at(1), order: { from: 1, to: 2 }, isPlain: true }
+const caseCall = (call: Call): CaseCall => ({ call, ...answered })
 
 test('the order of a refresh and a use of its pair matters; a refresh token beside the credentials of a grant refreshes nothing', () => {
   const state = { ...afterGrants(newState(), ['p'], ['solution']), sessions: [] }

@@ -34,14 +34,9 @@ export async function foundIn(
 ): Promise<{ readonly x: Explorer; readonly found: readonly Candidate[] }> {
   const { handle, context } = createHandler({ clock: 'virtual', ...server })
   const { id, secret } = context.root
+  const own = { root: { kind: 'secret' as const, id, secret }, settings: bareSettings }
   const x: Explorer = openExplorer({
-    instance: memoryInstance({
-      handle,
-      clock: context.clock,
-      root: { kind: 'secret', id, secret },
-      settings: bareSettings,
-      ...more,
-    }),
+    instance: memoryInstance({ handle, clock: context.clock, ...own, ...more }),
     values: seededRandom(1),
     fresh: true,
     loopback: true,

@@ -258,6 +258,7 @@ describe('numbers that parsing changed', () => {
   const compact = ['data/with-body-compact', ...changed]
   const big = '1234567890123456789 became'
   const written = (number: string): string => sent.replace('1234567890123456789', number)
+  const withN = (number: string): string => withParams(`{"n":${number}}`)
   const exponents = withParams('{"a":1000.0,"b":1e-07,"c":1e+16}')
   const numbers: [what: string, body: string, signed: string, ids: string[], changes: string][] = [
     ['JavaScript', sent, byJavaScript, changed, `0.0 became 0, 1.50 became 1.5, ${big} 1234567890123456800`],
@@ -271,8 +272,8 @@ describe('numbers that parsing changed', () => {
     ['Java, as a double', sent, written('1.2345678901234568E18'), changed, `${big} 1.2345678901234568E18`],
     [
       'Java, with the rest written again',
-      withParams('{"n": 12345678}'),
-      withParams('{"n":1.2345678E7}'),
+      withN(' 12345678'),
+      withN('1.2345678E7'),
       compact,
       '12345678 became 1.2345678E7',
     ],

@@ -46,11 +46,7 @@ describe('a pasted request', () => {
 
   test.each([
     ['one chunk', `${Buffer.byteLength(json).toString(16)}\r\n${json}\r\n0\r\n\r\n`, json],
-    [
-      'two chunks, with line feeds alone',
-      `5;x=y\n${json.slice(0, 5)}\n2\n${json.slice(5, 7)}\n0\n\n`,
-      json.slice(0, 7),
-    ],
+    ['two chunks, with line feeds alone', '5;x=y\n{"a":\n2\n1}\n0\n\n', '{"a":1}'],
     ['a line end in a chunk', '4\r\na\r\nb\r\n0\r\n\r\n', 'a\r\nb'],
     ['no chunks, as many tools show it', json, json],
     ['the last chunk without the line after it', '1\r\n{\r\n1\r\n}\r\n0', '{}'],
@@ -86,7 +82,11 @@ describe('a pasted request', () => {
   const raw = (head: string, body: string): string =>
     `POST /api?x=1 HTTP/1.1\r\nHost: service.example\r\nAuthorization: ${header}\r\n${head}\r\n${body}`
   const pseudo = [':method: POST', ':path: /base/api', ':authority: service.example', ':scheme: https']
-  const withPseudo = [...pseudo, `authorization: ${header}`]
+  const own = `authorization: ${header}`
+  const curl = `curl -H 'Authorization: ${header}'`
+  const withPseudo = [...pseudo, own]
+  const onOwnLines = withPseudo.map((line) => line.replace(/^(:?[a-z]+): /, '$1:\n'))
+  const posted = (url: string, body: string) => ({ header, method: 'POST', url, body })
   test.each([
     [
       'curl',
@@ -98,33 +98,17 @@ describe('a pasted request', () => {
       `$ curl 'http://h/api' \\\n  -H 'authorization: ${header}' \\\n  --data-raw $'{"a":"it\\'s"}' \\\n  --compressed`,
       { header, url, body: `{"a":"it's"}` },
     ],
-    [
-      'curl among other lines',
-      `Send it\n  curl -H 'Authorization: ${header}' --data-raw '{}' 'http://h/api'\n`,
-      { header, url, body: '{}' },
-    ],
+    ['curl among other lines', `Send it\n  ${curl} --data-raw '{}' '${url}'\n`, { header, url, body: '{}' }],
     [
       'raw HTTP, where the length shows the end of the body',
       raw('Content-Length: 8\r\n', '{"id":1}\n'),
-      { header, method: 'POST', url: 'http://service.example/api?x=1', body: '{"id":1}' },
+      posted('http://service.example/api?x=1', '{"id":1}'),
     ],
-    [
-      'raw HTTP with an empty body',
-      `POST /api HTTP/1.1\nAuthorization: ${header}\n\n`,
-      { header, method: 'POST', url: '/api', body: '' },
-    ],
-    [
-      'as a report of a run prints it',
-      `> POST /api\n> authorization: ${header}\n> {"id":1}`,
-      { header, method: 'POST', url: '/api', body: '{"id":1}' },
-    ],
+    ['raw HTTP with an empty body', `POST /api HTTP/1.1\nAuthorization: ${header}\n\n`, posted('/api', '')],
+    ['as a report of a run prints it', `> POST /api\n> ${own}\n> {"id":1}`, posted('/api', '{"id":1}')],
     ['pseudo-headers of HTTP/2 with a body', [...withPseudo, '', json].join('\n'), whole],
     ['pseudo-headers of HTTP/2 without a body', withPseudo.join('\n'), withoutBody],
-    [
-      'pseudo-headers of HTTP/2 on lines of their own',
-      withPseudo.map((line) => line.replace(/^(:?[a-z]+): /, '$1:\n')).join('\n'),
-      withoutBody,
-    ],
+    ['pseudo-headers of HTTP/2 on lines of their own', onOwnLines.join('\n'), withoutBody],
     [
       'the output of curl -v',
       `* Trying 10.0.0.1...\n> POST /base/api HTTP/2\r\n> Host: service.example\r\n> authorization: ${header}\r\n> \r\n* upload sent\n< HTTP/2 401\n< content-length: 2\n`,

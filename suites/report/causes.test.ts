@@ -10,17 +10,11 @@ const requirements = [
   { id: 'signatures/hmac', level: 'must', kind: 'guard' },
 ] as const
 
-const refused = {
-  kind: 'wrong-outcome',
-  expected: 'accepted',
-  got: { outcome: 'refused', status: 200, code: 24876 },
-} as const
+const refusal = { outcome: 'refused', status: 200, code: 24876 } as const
+const refused = { kind: 'wrong-outcome', expected: 'accepted', got: refusal } as const
 const accepted = { kind: 'wrong-outcome', expected: 'refused', got: { outcome: 'accepted' } } as const
-const wrongType = {
-  kind: 'wrong-value',
-  path: 'result.id',
-  mismatch: { rule: 'schema', wanted: 'must be string', place: '', got: '1' },
-} as const
+const mismatch = { rule: 'schema', wanted: 'must be string', place: '', got: '1' } as const
+const wrongType = { kind: 'wrong-value', path: 'result.id', mismatch } as const
 
 type Change = Partial<Pick<Problem, 'requirements' | 'exchanges' | 'hint' | 'inPreparation'>>
 

@@ -44,11 +44,8 @@ describe('json', () => {
 
 describe('JUnit and CTRF', () => {
   const xml = junit(report)
-  const parser = new XMLParser({
-    ignoreAttributes: false,
-    attributeNamePrefix: '',
-    isArray: (name) => name === 'testsuite' || name === 'testcase',
-  })
+  const isArray = (name: string): boolean => name === 'testsuite' || name === 'testcase'
+  const parser = new XMLParser({ ignoreAttributes: false, attributeNamePrefix: '', isArray })
   const { testsuites } = parser.parse(xml)
   const cases: { [part: string]: string }[] = testsuites.testsuite.flatMap(
     (suite: { testcase: object[] }) => suite.testcase,

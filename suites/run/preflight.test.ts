@@ -52,18 +52,13 @@ describe('preflight', () => {
   }
 
   const likely = { likelyAddresses: ['127.0.0.1', '192.0.2.5', '172.17.0.1'] }
+  const declared = { ...likely, clientAddress: '192.0.2.9' }
 
   test.each<[string, seen: string, settings: object, allow: 'sessions'[], learned: string | undefined]>([
     ['the likely one that a token is good for', '127.0.0.1', likely, ['sessions'], '127.0.0.1'],
     ['whichever of them that is', '172.17.0.1', likely, ['sessions'], '172.17.0.1'],
     ['unknown if none of them works, and nothing is judged by it', '198.51.100.1', likely, ['sessions'], undefined],
-    [
-      'a declared one, without a doubt',
-      '127.0.0.1',
-      { ...likely, clientAddress: '192.0.2.9' },
-      ['sessions'],
-      '192.0.2.9',
-    ],
+    ['a declared one, without a doubt', '127.0.0.1', declared, ['sessions'], '192.0.2.9'],
     ['the likeliest, without tokens', '172.17.0.1', likely, [], '127.0.0.1'],
   ])('the address that the server sees is %s', async (_what, seen, settings, allow, learned) => {
     expect((await look(madeUpTarget({ answer: seenAs(seen), settings }), allow)).clientAddress).toBe(learned)
@@ -147,18 +142,15 @@ describe('preflight', () => {
   const always = (status: number): Target => madeUpTarget({ answer: () => ({ status }) })
   const api = 'http://host/api'
   const belowApi = changed(always(404), () => ({ baseUrl: api }))
-  const asks = 'is the base URL right? Calls go to {url}/api; did you mean --url http://host?'
+  const meant = 'is the base URL right? Calls go to {url}/api; did you mean --url http://host?'
+  const asks = `the answer from ${api}/api was HTTP 404: ${meant}`
   const tooLong = changed(always(200), () => ({ send: async () => unread }))
   test.each<[what: string, target: Target, advice: string]>([
     ['HTTP 404', always(404), 'is the base URL right?'],
     ['HTTP 501', always(501), 'is not JSON-RPC: is the base URL right, and is the service healthy?'],
     ['HTTP 401', always(401), 'check the key id, the secret'],
     ['HTTP 403', always(403), 'whether something in front of the service refuses these calls'],
-    [
-      'HTTP 404, and the base URL may be the address of the calls',
-      belowApi,
-      `the answer from ${api}/api was HTTP 404: ${asks}`,
-    ],
+    ['HTTP 404, and the base URL may be the address of the calls', belowApi, asks],
     ['an answer that is too long', tooLong, 'longer than 100 bytes; raise maxAnswerBytes in the target file'],
   ])('the error says what the answer to everything may mean: %s', async (_what, target, advice) => {
     await expect(look(target, [])).rejects.toThrow(advice)

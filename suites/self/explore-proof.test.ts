@@ -32,15 +32,13 @@ describe('the model alone', () => {
 
 const told = { id: 'found/basic/credentials/let-in', message: '', again: '3/3', steps: 1, fixture: null }
 const finding: ProofFinding = { by: 'model', requirement: 'basic/credentials', level: 'must', ...told }
+const cost = { seed: 1, calls: 1, ms: 1, cpuMs: 1 }
 const line = (id: string, breaks: string, found: ProofFinding[]): ProofLine => ({
   way: 'run',
   id,
   breaks,
   found,
-  seed: 1,
-  calls: 1,
-  ms: 1,
-  cpuMs: 1,
+  ...cost,
 })
 const caught = Array.from({ length: 19 }, (_, at) => line(`caught-${at}`, 'basic/credentials', [finding]))
 

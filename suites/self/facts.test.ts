@@ -6,13 +6,8 @@ import type { Profile } from '../targets/bundled.ts'
 import { type MockProof, proveMock } from './mock-of.ts'
 import { lastingServer } from './proof-form.ts'
 
-const profile: Partial<Profile> = {
-  timeWindowMs: 30_000,
-  nonceReuse: 'accepted',
-  refusalStatus: 'http',
-  accessLifeMs: 30_000,
-  trustProxy: true,
-}
+const short = { timeWindowMs: 30_000, accessLifeMs: 30_000 }
+const profile: Partial<Profile> = { ...short, nonceReuse: 'accepted', refusalStatus: 'http', trustProxy: true }
 
 describe('the facts of a narrow window, HTTP statuses, short lifetimes and a trusted proxy', () => {
   let proof: MockProof

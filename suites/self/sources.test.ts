@@ -254,12 +254,8 @@ test('every package that the lock file names has its integrity', () => {
 })
 
 describe('every workflow', () => {
-  const files = [
-    '.github/actions/run/action.yml',
-    '.github/workflows/check.yml',
-    '.ci/recipes/github.yml',
-    '.ci/recipes/github-shards.yml',
-  ]
+  const recipes = ['github', 'github-shards'].map((name) => `.ci/recipes/${name}.yml`)
+  const files = ['.github/actions/run/action.yml', '.github/workflows/check.yml', ...recipes]
   test.each(files)('%s pins the actions of others to a commit', (file) => {
     const uses = [...shipped(file).matchAll(/uses: (\S+)(.*)/g)].filter(([, action]) => !action?.startsWith('./'))
     for (const [line] of uses) expect(line).toMatch(/uses: [\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/)

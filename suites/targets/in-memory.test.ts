@@ -37,10 +37,11 @@ const basic = (secret: string): [string, string] => [
   'Authorization',
   `Basic ${Buffer.from(`${server.rootKey.id}:${secret}`).toString('base64')}`,
 ]
+const ofJson: [string, string] = ['Content-Type', 'application/json']
 const call = (method: string, more: Partial<WireRequest> = {}): WireRequest => ({
   method: 'POST',
   path: '/api',
-  headers: [['Content-Type', 'application/json'], basic(server.rootKey.secret)],
+  headers: [ofJson, basic(server.rootKey.secret)],
   body: Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 7, method, params: {} })),
   ...more,
 })
@@ -49,11 +50,8 @@ test.each<[string, () => WireRequest]>([
   ['an accepted call', () => call('solution/listSolutions')],
   ['a call on a new connection', () => call('solution/listSolutions', { connection: 'fresh' })],
   ['a call from another address', () => call('solution/listSolutions', { from: 'second-address' })],
-  [
-    'a refused call',
-    () => call('solution/listSolutions', { headers: [['Content-Type', 'application/json'], basic('x')] }),
-  ],
-  ['no credentials', () => call('solution/listSolutions', { headers: [['Content-Type', 'application/json']] })],
+  ['a refused call', () => call('solution/listSolutions', { headers: [ofJson, basic('x')] })],
+  ['no credentials', () => call('solution/listSolutions', { headers: [ofJson] })],
   ['malformed JSON', () => call('', { body: Buffer.from('{') })],
   ['another path', () => call('solution/listSolutions', { path: '/other' })],
 ])('%s gets the same answer as over HTTP', async (_name, request) => {
@@ -68,11 +66,8 @@ test.each<[string, () => WireRequest]>([
 
 test('raw requests, long bodies and headers sent twice need a connection, and races with one of them', async () => {
   const plain = call('solution/listSolutions')
-  const needing = [
-    call('x', { raw: true }),
-    call('x', { body: Buffer.alloc(300_000) }),
-    call('x', { headers: [basic('a'), basic('b')] }),
-  ]
+  const [body, headers] = [Buffer.alloc(300_000), [basic('a'), basic('b')]]
+  const needing = [{ raw: true }, { body }, { headers }].map((more) => call('x', more))
   for (const request of needing) await inProcess.send(request)
   await inProcess.sendTogether([plain, plain])
   expect(sent.splice(0)).toEqual(needing)

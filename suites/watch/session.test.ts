@@ -78,9 +78,8 @@ describe('tokens for two addresses that are accepted', () => {
   test('on one connection accuse the server, also where one of them was refreshed', () => {
     expect(judgedTraffic([...grants, used(20, 'a', 7), used(30, 'b', 7)]).ids).toEqual(['found/addresses/bound/let-in'])
     const renewal = renewed(20, 'a', 'c', { result: pairNamed('c', ['solution', 'ipAddr:192.0.2.1']) })
-    expect(judgedTraffic([...grants, renewal, used(30, 'c', 7), used(40, 'b', 7)]).ids).toEqual([
-      'found/refresh/address-kept/let-in',
-    ])
+    const refreshed = judgedTraffic([...grants, renewal, used(30, 'c', 7), used(40, 'b', 7)])
+    expect(refreshed.ids).toEqual(['found/refresh/address-kept/let-in'])
   })
 
   const through = (address: string) => ({ more: [['X-Forwarded-For', address] as [string, string]] })
@@ -113,53 +112,29 @@ describe('a refusal is explained', () => {
 
   const withLineFeed = signedCall(10, { signedText: `${body('solution/listSolutions')}\n` })
   const unauthorized = { result: undefined }
+  const ofRefreshed = [granted(0, 'a'), renewed(1000, 'a', 'b'), withToken(4005, 'a')]
+  const ofScope = 'The scope "context" of its token does not cover solution/listSolutions'
+  const endedUnseen = [
+    ...[granted(0, 'a', ['solution', 'session:one']), withToken(50, 'a', { result: listed }), withToken(100, 'a')],
+    ...[renewed(200, 'a', 'b', unauthorized), { ...renewed(300, 'a', 'c'), answer: null }, withToken(400, 'a')],
+  ]
+  const unseen = 'nothing that was seen ended its token'
+  const ofPair = 'Open: calls before it leave open whether its pair is still valid'
+  const withOld = asked(0, { authorization: 'Bearer of-before-012345' })
+  const ofBefore = [withOld, signedCall(10, {}), renewed(20, 'of-before', 'x', unauthorized)]
+  const notIssued = 'Not known: its token was not issued in sight'
+  const ofKey = 'Not known: nothing was seen of the key'
   test.each<[how: string, calls: Observed[], why: string[]]>([
     ['with a secret that the traffic showed before', [granted(0, 'a'), withLineFeed], ['.*line feed']],
-    [
-      'by what happened before it',
-      [
-        granted(0, 'a'),
-        renewed(1000, 'a', 'b'),
-        withToken(4005, 'a'),
-        asked(4100),
-        granted(4200, 'c', ['context']),
-        withToken(4300, 'c'),
-      ],
-      [
-        'Its pair was refreshed 3\\.0 s ago',
-        'The call has no authorization',
-        'The scope "context" of its token does not cover solution/listSolutions',
-      ],
-    ],
+    ['by the refresh of its pair', ofRefreshed, ['Its pair was refreshed 3\\.0 s ago']],
+    ['by what it lacks', [asked(0)], ['The call has no authorization']],
+    ['by the scope of its token', [granted(0, 'c', ['context']), withToken(100, 'c')], [ofScope]],
     [
       'as open, where the token may have been ended unseen',
-      [
-        granted(0, 'a', ['solution', 'session:one']),
-        withToken(50, 'a', { result: listed }),
-        withToken(100, 'a'),
-        renewed(200, 'a', 'b', unauthorized),
-        { ...renewed(300, 'a', 'c'), answer: null },
-        withToken(400, 'a'),
-      ],
-      [
-        'Open: nothing that was seen ended its token',
-        'Open: nothing that was seen ended its token',
-        'Open: calls before it leave open whether its pair is still valid',
-      ],
+      endedUnseen,
+      [`Open: ${unseen}`, `Open: ${unseen}`, ofPair],
     ],
-    [
-      'as open, where what it rests on was not seen',
-      [
-        asked(0, { authorization: 'Bearer of-before-012345' }),
-        signedCall(10, {}),
-        renewed(20, 'of-before', 'x', unauthorized),
-      ],
-      [
-        'Not known: its token was not issued in sight',
-        'Not known: nothing was seen of the key',
-        'Not known: its token was not issued in sight',
-      ],
-    ],
+    ['as open, where what it rests on was not seen', ofBefore, [notIssued, ofKey, notIssued]],
   ])('%s', (_how, calls, why) => {
     const { lines, found } = judgedTraffic(calls)
     expect(lines.filter(({ answer }) => answer === 'refused').map((line) => line.why[0])).toEqual(startsWith(...why))
@@ -168,13 +143,7 @@ describe('a refusal is explained', () => {
 })
 
 const use = (atMs: number, name: string) => withToken(atMs, name, { result: listed })
-const inMember = {
-  jsonrpc: '2.0',
-  id: 1,
-  method: 'solution/listSolutions',
-  params: {},
-  token: pairNamed('a').accessToken,
-}
+const inMember = { ...JSON.parse(body('solution/listSolutions')), token: pairNamed('a').accessToken }
 const slow = renewed(100, 'a', 'b', { took: 50 })
 const lost = renewed(100, 'a', 'b', { answer: null, answeredMs: null, deliveredMs: null })
 const ofBefore = asked(0, { authorization: 'Bearer of-before-012345', result: listed })
@@ -302,13 +271,11 @@ test('a session that sixteen newer ones removed is found, and its refusal explai
 
 test('what is forgotten is open, and is said', () => {
   const grants = Array.from({ length: 30 }, (_, at) => granted(at * 10, `p${at}`))
-  const calls = [
-    ...grants,
-    renewed(400, 'p0', 'x'),
-    withToken(500, 'p0', { result: listed }),
-    renewed(600, 'p29', 'y'),
-    withToken(700, 'p29', { result: listed }),
+  const reused = (atMs: number, name: string, next: string) => [
+    renewed(atMs, name, next),
+    withToken(atMs + 100, name, { result: listed }),
   ]
+  const calls = [...grants, ...reused(400, 'p0', 'x'), ...reused(600, 'p29', 'y')]
   const { ids, lacks, lines } = judgedTraffic(calls, { most: { pairs: 10, calls: 20 } })
   expect(ids).toEqual(['found/refresh/revokes-access/let-in'])
   expect(lines.filter(({ wrong }) => wrong.length > 0)).toHaveLength(1)

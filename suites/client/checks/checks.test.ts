@@ -48,6 +48,10 @@ const rightParams = { grantType: 'api_key_credentials', scope: [], apiKeyId: 'a'
 const keys = [{ kind: 'public', id: 'key-1', publicKey: new Uint8Array(32) }] as const
 const basic = `Basic ${Buffer.from('key-1:x').toString('base64')}`
 
+const withScope = { grantType: 'refresh_token', refreshToken: 'refresh-token-a', scope: null }
+const withBasic = grant(0, 'a', { authorization: 'Basic eDp5' })
+const inUrl = `/api?secret=${encodeURIComponent(key.secret)}`
+
 const renewed = [first, call(10, 'a'), refresh(1100, 'a', 'b')]
 const expired = [first, call(1100, 'a', refused)]
 const grants = (count: number) => times(count, (at) => grant(at * 10, `p${at}`))
@@ -68,11 +72,8 @@ const loop = (count: number, fromMs = 0) =>
     ])
 
 const scope = ['solution', 'expiresIn:60000', 'ipAddr:127.0.0.1', 'session:s']
-const asked = (says: string, requested: string[], wanted = scope): Row => [
-  says,
-  [grant(0, 'a', { scope: requested })],
-  { scope: wanted },
-]
+const asking = (requested: string[]) => [grant(0, 'a', { scope: requested })]
+const asked = (says: string, requested: string[], scoped = scope): Row => [says, asking(requested), { scope: scoped }]
 const narrow = grant(0, 'a', { granted: [], faults: ['narrow-grant'] })
 const tries = (count: number) => times(count, (at) => call(at + 10, 'a', { error: 24878, stage: 'scope/area' }))
 const short = grant(0, 'a', { lifeMs: 100, faults: ['shorten-lifetime'] })
@@ -85,6 +86,8 @@ const wait = { status: 429, error: 0, answerHeaders: { 'retry-after': '1' } }
 /** RFC 9110 §10.2.3: a date says the same. */
 const date = { ...wait, answerHeaders: { 'retry-after': 'Thu, 01 Jan 2026 00:00:02 GMT' } }
 const throttled = [first, call(10, 'a', wait)]
+const faulted = (fault: string) => [first, refresh(1100, 'a', 'b', { faults: [fault] })]
+const refusedWith = (status: number) => [first, refresh(1100, 'a', null, { ...wait, status })]
 const unanswered = signed(0, 'n1', { lost: true })
 const sameAgain = { ...unanswered, at: 100, lost: false }
 const newKey = (at: number, isLost: boolean) => signed(at, `n${at}`, { method, params: { name: 'k' }, lost: isLost })
@@ -136,11 +139,7 @@ const rows: { [check: string]: Row[] } = {
     ['A token is requested', [first], {}, { keys }],
     [none, [{ at: 0, authorization: basic }, grant(9, 'a')]],
   ],
-  'grants/no-authorization': [
-    [pass, [first]],
-    one(none, {}),
-    ['Leave it out', [grant(0, 'a', { authorization: 'Basic eDp5' })]],
-  ],
+  'grants/no-authorization': [[pass, [first]], one(none, {}), ['Leave it out', [withBasic]]],
   'grants/params': [
     params(pass, rightParams),
     params(pass, { ...rightParams, more: 1 }),
@@ -151,13 +150,7 @@ const rows: { [check: string]: Row[] } = {
   'refresh/no-scope': [
     [pass, renewed],
     [none, [first]],
-    [
-      'sends "scope"',
-      [
-        first,
-        refresh(9, 'a', 'b', { params: { grantType: 'refresh_token', refreshToken: 'refresh-token-a', scope: null } }),
-      ],
-    ],
+    ['sends "scope"', [first, refresh(9, 'a', 'b', { params: withScope })]],
   ],
   'refresh/old-pair-gone': [
     [pass, [...renewed, call(1200, 'b')]],
@@ -243,15 +236,10 @@ const rows: { [check: string]: Row[] } = {
     [pass, lost, { calls: 1 }],
     ['no grant follows', lost],
     [none, [first, refresh(1100, 'a', 'b')]],
-    ...['wrong-id', 'malformed'].map(
-      (fault): Row => [
-        'no grant follows',
-        [first, refresh(1100, 'a', 'b', { faults: [fault] }), call(1200, 'a', refused)],
-      ],
-    ),
-    ...[429, 503].map(
-      (status): Row => [none, [first, refresh(1100, 'a', null, { ...wait, status }), refresh(2200, 'a', 'b')]],
-    ),
+    ['no grant follows', [...faulted('wrong-id'), call(1200, 'a', refused)]],
+    ['no grant follows', [...faulted('malformed'), call(1200, 'a', refused)]],
+    [none, [...refusedWith(429), refresh(2200, 'a', 'b')]],
+    [none, [...refusedWith(503), refresh(2200, 'a', 'b')]],
   ],
   'refresh/no-loop-after-refusal': [
     [pass, [...refusal, grant(1200, 'b')]],
@@ -339,11 +327,7 @@ const rows: { [check: string]: Row[] } = {
     [none, [0, 9, 20].map((at) => signed(at, `n${at}`, { error: 24879, stage, header })), hmac],
     [none, [signed(9, 'n')], hmac],
   ],
-  'secrets/not-in-url': [
-    target(pass, '/api'),
-    target('The URL contains', `/api?secret=${encodeURIComponent(key.secret)}`),
-    one(none, {}),
-  ],
+  'secrets/not-in-url': [target(pass, '/api'), target('The URL contains', inUrl), one(none, {})],
   'secrets/not-after-redirect': [
     [pass, redirected],
     [none, [first]],

@@ -113,16 +113,13 @@ describe('claims', async () => {
   const plain = '{ call: solution/listSolutions, auth: { basic: root }, observe: errors/shape }'
   const grant = '{ grant: root, scope: [solution], observe: errors/shape }'
   const session = grant.replace('solution', 'solution, "session:one"')
+  const inRounds = grant.replace('{', '{ repeat: 3,')
   const nothing = noClaims
 
   test.each<[string, Claims, Partial<Claims>]>([
     ['an ordinary call', claims('', plain), {}],
     ['a grant', claims('sessions', grant), { grants: 1, users: ['root'] }],
-    [
-      'a grant in rounds',
-      claims('sessions', grant.replace('{', '{ repeat: 3,')),
-      { grants: 3, users: ['root'], turns: 3 },
-    ],
+    ['a grant in rounds', claims('sessions', inRounds), { grants: 3, users: ['root'], turns: 3 }],
     ['a session', claims('sessions', session), { grants: 1, named: 1, users: ['root'] }],
     ['how sessions count', claims('', plain.replace('errors/shape', 'sessions/counting')), { observesCounting: true }],
     ['a grant that must be refused', claims('sessions', '{ grant: root, scope: [], expect: refused }'), {}],

@@ -550,14 +550,11 @@ describe('grant lanes', () => {
     return queue.waiting === 1
   }
 
+  const ofNobody = { kind: 'grant', user: undefined, free: false } as const
   test.each<[string, CallSpec[], Lane | undefined]>([
     ['a call that grants nothing', [{ method: 'solution/listSolutions', auth: 'none', params: {} }], undefined],
-    ['a grant', [grant({ scope: ['solution'] })], { kind: 'grant', user: undefined, named: false, free: false }],
-    [
-      'a session',
-      [grant({ scope: ['solution', 'session:one'] })],
-      { kind: 'grant', user: undefined, named: true, free: false },
-    ],
+    ['a grant', [grant({ scope: ['solution'] })], { ...ofNobody, named: false }],
+    ['a session', [grant({ scope: ['solution', 'session:one'] })], { ...ofNobody, named: true }],
     ['a grant that must be refused', [grant({ scope: ['solution'] }, { mustBeRefused: true })], undefined],
     ['a refresh', [grant({ grantType: 'refresh_token' })], { kind: 'refresh', free: false }],
     ['a race', [grant({}), grant({})], { kind: 'race' }],

@@ -47,6 +47,8 @@ const noBreakSpace = '\u00a0'
 const verdictOf = (authorization: string | undefined, text = listBody) =>
   verdict(newState(), listWith(authorization, text))
 
+const createWithToken = createCall({ name: 'k', scope: ['solution'] }, tokenHeader('p'))
+
 /** The requirements that an answer breaks. */
 const breaks = (state: State, call: Call, answer: Answer, ms = 0): string[] =>
   shape(state, call, answer, at(ms)).map(({ requirement }) => requirement)
@@ -270,9 +272,8 @@ describe('tokens', () => {
     const right = pairAnswer('e', ['solution'], shifted, 3000)
     expect(breaks(newState(), expiring(3000), right)).toEqual([])
     const lived = after(newState(), [expiring(3000), right, 0])
-    expect(breaks(lived, expiring(9000), pairAnswer('f', ['solution'], shifted, 14_000))).toEqual([
-      'expires-in/reported',
-    ])
+    const late = pairAnswer('f', ['solution'], shifted, 14_000)
+    expect(breaks(lived, expiring(9000), late)).toEqual(['expires-in/reported'])
   })
 
   test('of a server that ignores expiresIn only what was measured is said: how far two expiries are apart', () => {
@@ -363,15 +364,11 @@ describe('tokens', () => {
 })
 
 describe('scopes', () => {
-  const probes = new Map([
-    ['context/list', 'context'],
-    ['thread/list', 'thread'],
-  ])
-  const create = createCall({ name: 'k', scope: ['solution'] }, tokenHeader('p'))
+  const probes = new Map(['context', 'thread'].map((area) => [`${area}/list`, area]))
   const calling = (method: string): Call => listWith(tokenHeader('p'), body(method))
   test.each<[scope: string[], call: Call, says: string]>([
     [['context'], use('p'), 'refused: scopes/context'],
-    [['context'], create, 'refused: scopes/context'],
+    [['context'], createWithToken, 'refused: scopes/context'],
     // What an empty scope or an unknown word opens is open.
     [[], use('p'), 'open'],
     [['*'], use('p'), 'open'],
@@ -386,10 +383,10 @@ describe('scopes', () => {
     [['solution:*'], calling('thread/list'), 'open'],
     [['solution'], calling('context/list'), 'refused'],
     // So is what a token may do that names no area, for the creation of keys too.
-    [['solution:*'], create, 'open'],
-    [['solution:a'], create, 'open'],
-    [['session:s'], create, 'open'],
-    [['solution', 'solution:*'], create, 'refused'],
+    [['solution:*'], createWithToken, 'open'],
+    [['solution:a'], createWithToken, 'open'],
+    [['session:s'], createWithToken, 'open'],
+    [['solution', 'solution:*'], createWithToken, 'refused'],
     // Whether there is such a method is open.
     [['context'], calling('context/listContexts'), 'open'],
     [['solution'], calling('context/listContexts'), 'refused'],
@@ -429,12 +426,7 @@ describe('keys', () => {
   })
 
   test.each([
-    [
-      ['solution'],
-      [],
-      createCall({ name: 'x', scope: ['solution'] }, tokenHeader('p')),
-      'refused: scopes/within-key (implied)',
-    ],
+    [['solution'], [], createWithToken, 'refused: scopes/within-key (implied)'],
     [['solution'], [], use('p'), 'open'],
     [['context'], ['session:s'], use('p'), 'refused: scopes/within-key (implied)'],
   ])('a token without an area does not exceed the scope of its key: %j, %j, %j', (scope, granting, call, says) => {

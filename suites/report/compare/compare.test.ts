@@ -7,11 +7,8 @@ import { compareReports, renderMatrix } from './tables.ts'
 const report = madeUpReport()
 const better = mended(report)
 const newCase = { ...(report.cases[0] as Report['cases'][number]), key: 'new/case' }
-const other: Report = {
-  ...better,
-  meta: { ...report.meta, target: 'http://b.example' },
-  cases: [...better.cases.slice(1), newCase],
-}
+const there = { ...report.meta, target: 'http://b.example' }
+const other: Report = { ...better, meta: there, cases: [...better.cases.slice(1), newCase] }
 
 /** The same requirements as --only leaves them: what was not selected was not run. */
 const without = (...ids: string[]): Report['requirements'] =>
