@@ -45,14 +45,9 @@ export function createTestClient(options: ServerOptions = {}) {
   const root = { id: context.root.id, secret: context.root.secret }
 
   async function send(request: Partial<MockRequest>) {
-    const answer: MockAnswer = await handle({
-      method: 'POST',
-      target: '/api',
-      headers: {},
-      body: Buffer.alloc(0),
-      remoteAddress: '127.0.0.1',
-      ...request,
-    })
+    const empty = { headers: {}, body: Buffer.alloc(0) }
+    const usual = { method: 'POST', target: '/api', remoteAddress: '127.0.0.1' }
+    const answer: MockAnswer = await handle({ ...usual, ...empty, ...request })
     const isJson = !answer.hangUp && answer.headers['content-type']?.startsWith('application/json')
     const json = isJson ? JSON.parse(answer.body) : undefined
     return { status: answer.status, headers: answer.headers, text: answer.body, hungUp: answer.hangUp === true, json }

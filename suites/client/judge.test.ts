@@ -12,10 +12,8 @@ test('every check has its own scenario, or looks at every call', () => {
   const made = new Set(scenarios.flatMap(({ check, exercises }) => [check, ...exercises]))
   const ofPublicKey = [{ kind: 'public', id: 'key-1', publicKey: new Uint8Array(32) }] as const
   const authorization = `Basic ${Buffer.from('key-1:').toString('base64')}`
-  const plain = [
-    journal([{ at: 0, authorization }], { auth: 'ecc' }, { keys: ofPublicKey }),
-    journal([signed(0, 'n1')], { auth: 'hmac' }),
-  ]
+  const ofEcc = journal([{ at: 0, authorization }], { auth: 'ecc' }, { keys: ofPublicKey })
+  const plain = [ofEcc, journal([signed(0, 'n1')], { auth: 'hmac' })]
   const everywhere = checks.map(({ id }) => id).filter((id) => !made.has(id))
   expect(everywhere.filter((id) => plain.every((one) => judged(id, one) === 'not exercised'))).toEqual([])
   expect([...made].filter((id) => !checks.some((check) => check.id === id))).toEqual([])
@@ -52,11 +50,11 @@ test('an unknown id, or an empty selection, is wrong usage', () => {
 })
 
 const check = 'retry/create-key-not-repeated'
-const working: Journal = { ...journal([grant(0, 'a'), call(9, 'a')]), scenario: 'plain/token' }
-const silent = (more: Partial<Start>): Journal => ({
-  ...journal([], {}, { starts: [start(more)] }),
-  scenario: 'create-key/token',
-})
+const working = journal([grant(0, 'a'), call(9, 'a')], {}, { scenario: 'plain/token' })
+const scenario = 'create-key/token'
+const silent = (more: Partial<Start>): Journal => journal([], {}, { starts: [start(more)], scenario })
+const verdictOn = (...journals: Journal[]): string | undefined =>
+  judgeJournals(journals, [{ id: scenario, check }]).find((one) => one.id === check)?.verdict
 
 test.each<[string, string, Partial<Start>]>([
   ['warned', 'says ok without a call', { ok: 1 }],
@@ -66,9 +64,7 @@ test.each<[string, string, Partial<Start>]>([
 ])(
   'the check of a scenario is %s where a client %s in it; nothing is known about one that never calls',
   (verdict, _what, more) => {
-    const verdictOn = (journals: Journal[]): string | undefined =>
-      judgeJournals(journals, [{ id: 'create-key/token', check }]).find((one) => one.id === check)?.verdict
-    expect([verdictOn([working, silent(more)]), verdictOn([silent(more)])]).toEqual([verdict, 'not-exercised'])
+    expect([verdictOn(working, silent(more)), verdictOn(silent(more))]).toEqual([verdict, 'not-exercised'])
   },
 )
 
@@ -78,7 +74,6 @@ test.each([
   ['not-exercised', [grant(0, 'a'), call(9, 'a'), call(20, 'a', refused)]],
   ['not-exercised', [grant(0, 'a'), call(9, 'a')]],
 ])('"error" although every call got a result is %s', (verdict, entries) => {
-  const made = { ...journal(entries, {}, { starts: [start({ ok: 1, error: 1 })] }), scenario: 'create-key/token' }
-  const result = judgeJournals([made], [{ id: 'create-key/token', check }]).find((one) => one.id === check)
-  expect(result?.verdict).toBe(verdict)
+  const starts = [start({ ok: 1, error: 1 })]
+  expect(verdictOn(journal(entries, {}, { starts, scenario }))).toBe(verdict)
 })

@@ -134,6 +134,10 @@ describe('redact', () => {
   }
 
   describe('a known secret', () => {
+    const afterId = (id: string): [string, string, string] => {
+      const text = base64(id + secret)
+      return [`base64 after ${id}`, text, text.slice(4)]
+    }
     const spelled: [string, string, string][] = [
       ['plain', secret, secret],
       ['upper-cased', secret.toUpperCase(), secret.toUpperCase()],
@@ -143,11 +147,7 @@ describe('redact', () => {
       ['hex', Buffer.from(secret).toString('hex'), Buffer.from(secret).toString('hex')],
       ['base64', base64(secret), base64(secret)],
       ['base64url', Buffer.from(secret).toString('base64url'), Buffer.from(secret).toString('base64url')],
-      ...['a:', 'ab:', 'abc:'].map((id): [string, string, string] => [
-        `base64 after ${id}`,
-        base64(id + secret),
-        base64(id + secret).slice(4),
-      ]),
+      ...['a:', 'ab:', 'abc:'].map(afterId),
     ]
     test.each(spelled)('is shortened when %s', (_, text, spelling) => {
       expect(leaks(text, spelling), 'the text held it before').toBe(true)

@@ -209,15 +209,11 @@ test('nothing, if a wrong call is accepted at its first time, or no other call w
 
 test('the time that passed, and the end of a key', () => {
   const end: Line = ['accepted', anyCall('manager/deleteApiKey', { id: '$other.id' }, basic('root'))]
-  const [right, wrong]: [Line, Line] = [
-    ['accepted', list(basic('root'))],
-    ['refused', list(basic('root'))],
-  ]
+  const right: Line = ['accepted', list(basic('root'))]
+  const wrong: Line = ['refused', list(basic('root'))]
   const lines = [right, end, wrong]
-  expect(before(lines, 2 * 3_600_000)?.calls).toEqual([
-    'A call of manager/deleteApiKey with Basic credentials of root: accepted',
-    '4 hours passed',
-  ])
+  const deletion = 'A call of manager/deleteApiKey with Basic credentials of root: accepted'
+  expect(before(lines, 2 * 3_600_000)?.calls).toEqual([deletion, '4 hours passed'])
   expect(before(lines)?.calls).toHaveLength(1)
   expect(before([right, wrong], 180_000)?.calls).toEqual(['3 minutes passed'])
 })

@@ -41,11 +41,8 @@ test('where the order of the params matters, they are written as they were sent'
   expect(textOf([step, ...steps.slice(2)])).toContain('params: { scope: [ solution ], grantType: api_key_credentials')
 })
 
-const race = (on: 'new' | 'warm'): Step =>
-  atOnce(
-    ['x1', 'x2', 'x3'].map((as) => refresh('pair7', { as })),
-    on,
-  )
+const threeRefreshes = ['x1', 'x2', 'x3'].map((as) => refresh('pair7', { as }))
+const race = (on: 'new' | 'warm'): Step => atOnce(threeRefreshes, on)
 
 test('equal calls at once are written, as a preparation and as what is judged', () => {
   expect(textOf([first, race('warm'), last])).toContain('  - { refresh: $pair, parallel: 3, connections: warm }')
@@ -119,11 +116,8 @@ test('a finding that a server counts up to is repeated as often', () => {
   )
 })
 
-const creation = create(
-  { token: '$pair1.accessToken' },
-  { name: 'twin-$unique', scope: ['solution'], publicKey: '$ecc-x-own.publicKey' },
-  { as: 'ecc-x', id: 12 },
-)
+const twin = { name: 'twin-$unique', scope: ['solution'], publicKey: '$ecc-x-own.publicKey' }
+const creation = create({ token: '$pair1.accessToken' }, twin, { as: 'ecc-x', id: 12 })
 const byItself = list(ecc('ecc-x'))
 const creationOf = (key: string): Step[] =>
   key === 'ecc-x' ? [inDocumentOrder(grant('root', ['apikey'], { as: 'pair1' })), creation] : []
@@ -233,11 +227,8 @@ test('comments say which key is which, and what is changed how', () => {
   const change = { field: 'sent-body', operation: 'space-appended' }
   const steps = [changed(list(ecc('ecc-a')), change), wrongSecret]
   const about = (key: string) => (key === 'ecc-a' ? 'a key with a public key' : undefined)
-  expect(
-    textOf(steps, 'signatures/ecc', { about })
-      .split('\n')
-      .filter((line) => line.startsWith('#')),
-  ).toEqual([
+  const lines = textOf(steps, 'signatures/ecc', { about }).split('\n')
+  expect(lines.filter((line) => line.startsWith('#'))).toEqual([
     '# bob is ecc-a of the report: a key with a public key',
     '# sent-body is the body that is sent after the right one was signed',
     '# basic-secret is the secret in Basic credentials; inside-changed is {"change":"inside"} in fixtures/deviations.yaml',
@@ -256,10 +247,8 @@ test('a finding that was not seen again is not written', () => {
 test('a session that sixteen newer ones follow is removed in every reading', () => {
   const session = (at: number): Step => inDocumentOrder(grant('root', [`session:n${at}$unique`], { as: `crowd${at}` }))
   const newer = Array.from({ length: 16 }, (_, at) => session(at))
-  const old = [
-    inDocumentOrder(grant('root', ['session:old$unique'], { as: 'pair1' })),
-    refresh('pair1', { as: 'pair2' }),
-  ]
+  const oldest = inDocumentOrder(grant('root', ['session:old$unique'], { as: 'pair1' }))
+  const old = [oldest, refresh('pair1', { as: 'pair2' })]
   const isWritten = (steps: readonly Step[]): boolean =>
     textOf([...steps, refresh('pair2', { as: 'pair3' })], 'refresh/session-kept') !== ''
   expect(isWritten([...old, ...newer])).toBe(true)

@@ -31,10 +31,7 @@ await foundIn({}, async (caller) => {
   ofLaws.pair.push(...Object.keys(subjects.pair.valuesOf(caller, 'by-basic')))
   ofLaws.key.push(...Object.keys(subjects.key.valuesOf(caller, 'by-basic', key)))
 })
-const membersOf: { readonly [kind in keyof typeof subjects]: readonly string[] } = {
-  pair: ['accessToken', 'refreshToken'],
-  key: ['id', 'name', 'secret'],
-}
+const membersOf = { pair: ['accessToken', 'refreshToken'], key: ['id', 'name', 'secret'] }
 
 /** What the explorer puts in when it sends a call. */
 const ofCalls = ['unique', 'digits', 'root', 'spare']

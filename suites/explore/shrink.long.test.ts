@@ -82,12 +82,10 @@ describe('a finding is tried again', () => {
   })
 
   test('after all of the time that passed, if a server forgets after twelve seconds what it revoked', async () => {
-    const rules: Rules = {
-      revokedTokenWorks: (_kind, { accessExpiryMs, expiresInMs = 900_000 }) =>
-        reached.now() >= accessExpiryMs - expiresInMs + 12_000,
-    }
+    const revokedTokenWorks: Rules['revokedTokenWorks'] = (_kind, { accessExpiryMs, expiresInMs = 900_000 }) =>
+      reached.now() >= accessExpiryMs - expiresInMs + 12_000
     const reached = { now: (): number => 0 }
-    const again = await triedAgain(rules, async ({ x }) => {
+    const again = await triedAgain({ revokedTokenWorks }, async ({ x }) => {
       reached.now = x.clock.now
       await x.call(grant('root', ['solution'], { as: 'pair0' }))
       await x.call(refresh('pair0', { as: 'pair0-next' }))

@@ -24,11 +24,8 @@ const request: Omit<SignInput, 'key'> = {
 const secret: SignInput = { ...request, url, key: { kind: 'secret', secret: ' 00112233445566778899aabbccddeeéé ' } }
 const hexSecret: SignInput = { ...request, url, key: { kind: 'secret', secret: '00112233445566778899AABBCCDDEEff' } }
 const ecc: SignInput = { ...request, url, key: { kind: 'ed25519', seed } }
-const bare: SignInput = {
-  ...secret,
-  uri: '/api',
-  body: utf8('{"jsonrpc":"2.0","id":1,"method":"m","params":{"b":"é","a":1}}'),
-}
+const unsorted = utf8('{"jsonrpc":"2.0","id":1,"method":"m","params":{"b":"é","a":1}}')
+const bare: SignInput = { ...secret, uri: '/api', body: unsorted }
 
 const idsOf = (input: SignInput, header: string): string[] =>
   diagnose(asked(input, header)).mistakes.map(({ id }) => id)

@@ -87,6 +87,8 @@ describe('a pasted request', () => {
   const withPseudo = [...pseudo, own]
   const onOwnLines = withPseudo.map((line) => line.replace(/^(:?[a-z]+): /, '$1:\n'))
   const posted = (url: string, body: string) => ({ header, method: 'POST', url, body })
+  const id1 = '{"id":1}'
+  const ofRaw = posted('http://service.example/api?x=1', id1)
   test.each([
     [
       'curl',
@@ -99,11 +101,7 @@ describe('a pasted request', () => {
       { header, url, body: `{"a":"it's"}` },
     ],
     ['curl among other lines', `Send it\n  ${curl} --data-raw '{}' '${url}'\n`, { header, url, body: '{}' }],
-    [
-      'raw HTTP, where the length shows the end of the body',
-      raw('Content-Length: 8\r\n', '{"id":1}\n'),
-      posted('http://service.example/api?x=1', '{"id":1}'),
-    ],
+    ['raw HTTP, where the length shows the end of the body', raw('Content-Length: 8\r\n', `${id1}\n`), ofRaw],
     ['raw HTTP with an empty body', `POST /api HTTP/1.1\nAuthorization: ${header}\n\n`, posted('/api', '')],
     ['as a report of a run prints it', `> POST /api\n> ${own}\n> {"id":1}`, posted('/api', '{"id":1}')],
     ['pseudo-headers of HTTP/2 with a body', [...withPseudo, '', json].join('\n'), whole],

@@ -182,18 +182,10 @@ describe('requirements', () => {
       madeUpCase({ key: 'one', case: 'first', observations: [refused] }),
       madeUpCase({ key: 'two', observations: [refused, { question: 'q/one', answer: 'accepted', step: 'once more' }] }),
     ]
-    expect(build(outcomes).observations).toEqual([
-      {
-        question: 'q/one',
-        answer: 'accepted; refused',
-        answers: [
-          { answer: 'accepted', cases: ['two'], asked: ['once more'] },
-          { answer: 'refused', cases: ['one', 'two'], asked: ['first', 'two'] },
-        ],
-        text: 'Question q/one?',
-        reference: 'refused',
-      },
-    ])
+    const accepted = { answer: 'accepted', cases: ['two'], asked: ['once more'] }
+    const answers = [accepted, { answer: 'refused', cases: ['one', 'two'], asked: ['first', 'two'] }]
+    const told = { question: 'q/one', text: 'Question q/one?', reference: 'refused', answer: 'accepted; refused' }
+    expect(build(outcomes).observations).toEqual([{ ...told, answers }])
   })
 })
 
@@ -254,10 +246,8 @@ test('the conclusion counts every must that is not tested, by what would change 
     must('a/implied', { level: 'implied' }),
   ]
   const problem = problemOf({ kind: 'needs-cleanup' })
-  const outcomes = [
-    judged('one', 'passed', { proves: ['a/tested'] }),
-    judged('two', 'not-testable', { proves: ['a/here', 'a/implied'], problem }),
-  ]
+  const ofHere = judged('two', 'not-testable', { proves: ['a/here', 'a/implied'], problem })
+  const outcomes = [judged('one', 'passed', { proves: ['a/tested'] }), ofHere]
   const { conclusion } = build(outcomes, { requirements })
   expect(conclusion.slice(-2)).toEqual([
     '3 of 4 musts are not tested here: 1 needs what is named below; 1 needs what few servers offer; 1 can never be tested',

@@ -73,11 +73,8 @@ describe('cases of what looks like one cause', () => {
 
   test('are led by a case about signatures only if their hint is about signatures', () => {
     const leaderWith = (hint: Hint): string | undefined => {
-      const cases = ['signatures/hmac-accepted', 'grants/credentials'].map((id) => ({
-        ...testCase(id, refused, { hint }),
-        id,
-      }))
-      return keysOf(cases)[0]?.[0]
+      const failed = (id: string): CaseReport => ({ ...testCase(id, refused, { hint }), id })
+      return keysOf(['signatures/hmac-accepted', 'grants/credentials'].map(failed))[0]?.[0]
     }
     expect(leaderWith({ kind: 'server-mistake', mistake: 'signature/untruncated' })).toBe('signatures/hmac-accepted')
     expect(leaderWith({ kind: 'perhaps-not-fresh' })).toBe('grants/credentials')
@@ -145,12 +142,9 @@ describe('a defect is told in one line', () => {
   test('of findings that explain each other, under the one of the fewest steps', () => {
     const found = ['solution', 'thread', 'store'].map((area) => finding('let-in', `scopes/${area}`))
     const [long, short, longer] = found.map((one, at) => ({ ...one, steps: Array(at === 1 ? 1 : 3).fill('a step') }))
-    expect(
-      told(
-        [],
-        [long, short, longer].flatMap((one) => one ?? []),
-      ),
-    ).toEqual(['failed found/scopes/thread/let-in found/scopes/solution/let-in found/scopes/store/let-in'])
+    const all = [long, short, longer].flatMap((one) => one ?? [])
+    const line = 'failed found/scopes/thread/let-in found/scopes/solution/let-in found/scopes/store/let-in'
+    expect(told([], all)).toEqual([line])
   })
 
   test('under the sentence that most cases with one answer break', () => {
@@ -190,9 +184,8 @@ describe('a defect is told in one line', () => {
   test('with a call that is let in where another one is refused, if each follows from the other', () => {
     const sent = finding('let-in', 'signatures/hmac-length')
     expect(told([about('hmac', refused, 'signatures/hmac')], [sent])).toEqual([`failed hmac ${sent.id}`])
-    expect(
-      told([about('open', refused, 'authorization/required')], [finding('let-in', 'signatures/hmac')]),
-    ).toHaveLength(2)
+    const open = about('open', refused, 'authorization/required')
+    expect(told([open], [finding('let-in', 'signatures/hmac')])).toHaveLength(2)
   })
 
   test('under a failed case, never under a finding that explains it, however often that was seen', () => {

@@ -206,13 +206,11 @@ describe('html', () => {
       const problem = { ...problemOf({ kind: 'clock-jumped' }), message: '', where: `${file}:1:1` }
       return { ...(first as CaseReport), id, problem: problem as CaseReport['problem'] }
     }
+    const right = (id: string): CaseReport => ({ ...where(id, ''), problem: null })
     const cases = [
       where('a/b', join(packageRoot, 'package.json')),
       where('tokens/a', 'fixtures/scenarios/basic/accepted.yaml'),
-      ...['basic/secret-of-another', 'test-keys/bob', '../../../package', 'no/such'].map((id) => ({
-        ...where(id, ''),
-        problem: null,
-      })),
+      ...['basic/secret-of-another', 'test-keys/bob', '../../../package', 'no/such'].map(right),
     ]
     const embedded = [...pageOfRun({ ...report, cases }).matchAll(/<details class="source" id="file\/([^"]+)"/g)]
     expect(embedded.map(([, file]) => file)).toEqual([

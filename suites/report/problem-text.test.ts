@@ -36,12 +36,9 @@ function caseOf(name: string, facts: ProblemFacts): CaseOutcome {
 const must = { level: 'must', kind: 'shape', part: '1', text: 'It is so' } as const
 
 function build(render?: typeof problemText, all = outcomes): Report {
-  const ids = ['a/one', 'a/two', 'b/inbox', 'b/store']
+  const requirements = ['a/one', 'a/two', 'b/inbox', 'b/store'].map((id) => ({ ...must, id }))
   return madeUpRun(all, {
-    corpus: madeUpCorpus({
-      requirements: ids.map((id) => ({ ...must, id })),
-      scenarios: all.map(({ key, proves }) => [key, proves]),
-    }),
+    corpus: madeUpCorpus({ requirements, scenarios: all.map(({ key, proves }) => [key, proves]) }),
     ...(render === undefined ? {} : { render }),
   })
 }

@@ -27,10 +27,8 @@ const now = corpusOf([one, two, three], laterCases)
 const set = freezeSet('1.0', then)
 const finding = { ...madeUpFinding, id: 'found/a/one/fact', requirement: 'a/one' }
 
-const passed = [
-  madeUpCase({ key: 'old/one', proves: ['a/one', 'a/three'] }),
-  madeUpCase({ key: 'old/two', proves: ['a/two'] }),
-]
+const ofOne = { key: 'old/one', proves: ['a/one', 'a/three'] }
+const passed = [ofOne, { key: 'old/two', proves: ['a/two'] }].map(madeUpCase)
 const judge = (outcomes: CaseOutcome[], bySet: boolean, findings: (typeof finding)[] = []): Report => {
   const meta = { ...madeUpMeta, set: bySet ? '1.0' : 'current' }
   return madeUpRun(outcomes, { meta, corpus: now, findings, set: bySet ? set : null })
@@ -103,10 +101,8 @@ test.each(requirementSets())(
     const lost = (frozen?.requirements ?? []).flatMap(({ id, cases }) =>
       cases.filter((key) => today.get(id)?.includes(key) !== true).map((key) => `${id}: ${key}`),
     )
-    expect(
-      lost,
-      'Keep the id of a case; for a set that was not released, run "npm run freeze -- VERSION --again"',
-    ).toEqual([])
+    const advice = 'Keep the id of a case; for a set that was not released, run "npm run freeze -- VERSION --again"'
+    expect(lost, advice).toEqual([])
     expect(allItems(corpus).length).toBeGreaterThan(0)
   },
 )

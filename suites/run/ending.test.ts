@@ -12,15 +12,11 @@ async function silentInstance() {
   const ending = createEnding()
   const target = madeUpTarget({ answer: () => ({ result: {} }) })
   let closed = (): void => {}
-  const silence = new Promise<WireAnswer>((resolve) => {
-    closed = () => resolve({ kind: 'none', reason: 'closed', refusedConnection: false, stale: false })
-  })
+  const none = { kind: 'none', reason: 'closed', refusedConnection: false, stale: false } as const
+  const silence = new Promise<WireAnswer>((resolve) => (closed = () => resolve(none)))
   let order = ''
-  const open = async () => ({
-    ...(await target.open()),
-    send: () => silence.finally(() => (order += 'call ended, ')),
-    close: async () => closed(),
-  })
+  const send = () => silence.finally(() => (order += 'call ended, '))
+  const open = async () => ({ ...(await target.open()), send, close: async () => closed() })
   const instance = await endedTarget({ ...target, open }, ending).open()
   return { ending, instance, order: () => order }
 }

@@ -21,12 +21,14 @@ const near = 'http://192.0.2.1'
 
 type Flags = Parameters<typeof readRunOptions>[0]
 
+const optionsOf = (flags: Flags) =>
+  readRunOptions({ url: near, keyId: 'root', keySecret: 's', ...flags }, { XDG_STATE_HOME: '/nowhere' })
+
 /** The plan for a lasting server, where everything is allowed. */
 const planOf = (...given: Parameters<typeof plannedOf>) => plannedOf(...given).plan
 
 function plannedOf(flags: Flags = {}, settings: Partial<TargetSettings> = {}, all: Corpus = corpus) {
-  const given = { url: near, keyId: 'root', keySecret: 's', allow: 'sessions,keys,limits', ...flags }
-  const options = readRunOptions(given, { XDG_STATE_HOME: '/nowhere' })
+  const options = optionsOf({ allow: 'sessions,keys,limits', ...flags })
   const { target } = options
   if (target === null) throw new Error('no target')
   const own = { ...target.settings, secondAddress: '127.0.0.2', ...settings }
@@ -115,11 +117,7 @@ test('the time follows from the calls, from how many are made at once, and from 
   expect(seconds({ concurrency: '16' })).toBeLessThan(seconds({ concurrency: '1' }))
   expect(seconds({ concurrency: '16', rate: '1' })).toBeGreaterThan(planOf().calls)
   // Measured where a call takes 0.1 s, see the README: 8 s for the cases that leave nothing, 52 s for those of a disposable run.
-  const asked = (flags: Flags): number =>
-    planRun(
-      readRunOptions({ url: near, keyId: 'root', keySecret: 's', ...flags }, { XDG_STATE_HOME: '/nowhere' }),
-      corpus,
-    ).plan.seconds
+  const asked = (flags: Flags): number => planRun(optionsOf(flags), corpus).plan.seconds
   // On the loopback the longest wait decides: 6 s.
   const onLoopback = asked({ disposable: true, url: 'http://127.0.0.1:1' })
   const planned = [asked({}), asked({ disposable: true }), onLoopback]
@@ -127,16 +125,14 @@ test('the time follows from the calls, from how many are made at once, and from 
     expect(Math.abs(Math.log2((planned[at] ?? 0) / took)), `${planned[at]}`).toBeLessThan(0.5)
 })
 
+const nothingLeft = 'Nothing is selected: --skip leaves nothing of what --only selects (basic)'
 test.each<[Flags, string]>([
   [{ only: ['signature'] }, 'matches "--only signature", did you mean "signatures"?'],
   [{ only: ['basic', 'grant'] }, 'matches "--only grant", did you mean "grants"?'],
   [{ only: ['signatures/hmac-acceptd'] }, 'did you mean "signatures/hmac-accepted"?'],
   [{ only: ['zzz/zzz'] }, 'matches "--only zzz/zzz"; "svc-conformance list" shows them'],
   [{ skip: ['bsic=none yet'] }, 'matches "--skip bsic", did you mean "basic"?'],
-  [
-    { only: ['basic'], skip: ['basic=none'] },
-    'Nothing is selected: --skip leaves nothing of what --only selects (basic)',
-  ],
+  [{ only: ['basic'], skip: ['basic=none'] }, nothingLeft],
   [{ only: ['test-keys/bob'], shard: '3/3' }, 'there are fewer than 3 shards in what --only selects (test-keys/bob)'],
 ])('%j is an error', (flags, sentence) => {
   expect(() => planRun(readRunOptions(flags, {}), corpus)).toThrow(SuiteError)

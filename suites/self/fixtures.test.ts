@@ -204,15 +204,14 @@ test.each([
   expect(words.filter((word) => !inCode.has(word))).toEqual([])
 })
 
+const ofGroup = (group: (typeof mistakeGroups)[number]): [string, string, string[]] => {
+  return [`mistakes of ${group}`, `${group}Word`, [...mistakesByWord(group).keys()]]
+}
 test.each([
   ['alterations', 'alteration', Object.keys(alterWords)],
   ['words of Basic', 'basicAlteration', [...Object.keys(alterWords), ...Object.keys(basicWords)]],
   ['body forms', 'bodyFormWord', [...bodyForms, ...otherBodyForms]],
-  ...mistakeGroups.map((group): [string, string, string[]] => [
-    `mistakes of ${group}`,
-    `${group}Word`,
-    [...mistakesByWord(group).keys()],
-  ]),
+  ...mistakeGroups.map(ofGroup),
 ])('the schema allows the %s that the engine can make', (_what, definition, made) => {
   expect([...wordsOf(definition)].sort()).toEqual(made.sort())
 })

@@ -102,19 +102,13 @@ test('a member that is wrong in one kind of result breaks its own sentence, and 
   const target = bundledTarget(await serverNamed('no-token-type-for-a-lifetime'))
   const items = itemsOf('grants/result-of-every-kind/a-lifetime')
   const [outcome] = await runAll({ target, corpus, items })
-  expect(outcome?.requirements).toMatchObject({
-    'grants/result-token-type': 'failed',
-    'grants/result-access-token': 'blocked',
-  })
+  const verdicts = { 'grants/result-token-type': 'failed', 'grants/result-access-token': 'blocked' }
+  expect(outcome?.requirements).toMatchObject(verdicts)
 })
 
 test('of the keys that a server should not have created, none must list solutions', async () => {
-  const items = itemsOf(
-    'keys/apikey-scope-of-keys',
-    'scopes/apikey-within-key',
-    'keys/created-keys-last',
-    'keys/created',
-  )
+  const ofKeys = ['apikey-scope-of-keys', 'created-keys-last', 'created'].map((name) => `keys/${name}`)
+  const items = itemsOf(...ofKeys, 'scopes/apikey-within-key')
   const server: ServerOptions = {
     rules: {
       scopeBeyondKey: () => 'left-out',
@@ -180,14 +174,8 @@ const ofSignatures = ['signatures', 'test-keys']
 const noHeader = /HTTP headers do not take their characters$/
 
 /** Conforming servers whose users have unusual words, keys and settings: a case that cannot run has one of these reasons. */
-const unusual: [
-  name: string,
-  reasons: RegExp,
-  target: typeof bundledTarget,
-  server: ServerOptions,
-  settings?: Partial<TargetSettings>,
-  only?: string[],
-][] = [
+type Asked = [target: typeof bundledTarget, server: ServerOptions, settings?: Partial<TargetSettings>, only?: string[]]
+const unusual: [name: string, reasons: RegExp, ...Asked][] = [
   ['a probe of inbox that needs another scope too', undeclared, lastingServer, inCompany, { probes: ofInbox }, scopes],
   ['a scheme word in capitals', changesNothing, bundledTarget, withCapitals, { scheme: 'X-SVC' }, ofSignatures],
   ['a signed URI that is the root', changesNothing, bundledTarget, signing('/'), { signedUri: '/' }, ofSignatures],

@@ -176,10 +176,8 @@ describe('the matrix of shards', () => {
 
 /** A CI with secrets must fetch the version that was chosen, not the one that was published last. */
 const { version } = JSON.parse(shipped('package.json')) as { version: string }
-const files = [
-  '.github/actions/run/action.yml',
-  ...readdirSync(join(packageRoot, '.ci', 'recipes')).map((name) => `.ci/recipes/${name}`),
-]
+const ofCi = readdirSync(join(packageRoot, '.ci', 'recipes')).map((name) => `.ci/recipes/${name}`)
+const files = ['.github/actions/run/action.yml', ...ofCi]
 
 test.each(files)('the recipe %s names the version that it belongs to, and never the latest', (file) => {
   const text = shipped(file)

@@ -172,13 +172,11 @@ describe('every open question', () => {
 
 type Json = { [key: string]: unknown }
 
-const { methods }: { methods: { name: string; result: { schema: { $ref: string } } }[] } = JSON.parse(
-  shipped('spec/openrpc.json'),
-)
+type Method = { name: string; result: { schema: { $ref: string } } }
+const { methods }: { methods: Method[] } = JSON.parse(shipped('spec/openrpc.json'))
 /** `extensions#/$defs/getSolutionResult` for `schemas/extensions.schema.json#/$defs/getSolutionResult`. */
-const schemaNames = new Map(
-  methods.map(({ name, result }) => [name, result.schema.$ref.replace(/^schemas\/(.*)\.schema\.json/, '$1')]),
-)
+const schemaOf = ({ result }: Method): string => result.schema.$ref.replace(/^schemas\/(.*)\.schema\.json/, '$1')
+const schemaNames = new Map(methods.map((one) => [one.name, schemaOf(one)]))
 
 let server: Instance
 let headers: [string, string][]

@@ -413,10 +413,7 @@ const speaksIPv6 = Object.values(networkInterfaces()).some((all) => all?.some(({
 const withoutIPv6 = speaksIPv6 ? '' : ' (NOT RUN: needs the address ::1)'
 
 test.skipIf(!speaksIPv6).each(ways)(`an address of IPv6 is called %s${withoutIPv6}`, async (_way, send) => {
-  expect(await ask(says(plain), send, { host: '::1' })).toMatchObject({
-    kind: 'answer',
-    status: 200,
-  })
+  expect(await ask(says(plain), send, { host: '::1' })).toMatchObject({ kind: 'answer', status: 200 })
 })
 
 const openSsl = (what: string): string =>

@@ -11,15 +11,9 @@ import { listening } from '../self/local-server.ts'
 import type { Tls } from './transport.ts'
 import { urlTarget } from './url.ts'
 
-const targetAt = (url: string, tls?: Tls) =>
-  urlTarget({
-    url,
-    root: { id: 'root', kind: 'secret', secret: 'not-a-secret' },
-    settings: bareSettings,
-    requestTimeoutMs: 5000,
-    disposable: false,
-    tls,
-  })
+const root = { id: 'root', kind: 'secret', secret: 'not-a-secret' } as const
+const given = { root, settings: bareSettings, requestTimeoutMs: 5000, disposable: false }
+const targetAt = (url: string, tls?: Tls) => urlTarget({ url, ...given, tls })
 
 const ping = { method: 'POST', path: '/api', headers: [], body: new Uint8Array() }
 

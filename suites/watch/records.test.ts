@@ -19,12 +19,8 @@ const entry = (made: Partial<typeof usual> = {}) => {
   const { url, started, headers, status, postData, bodySize, content } = { ...usual, ...made }
   const all = [['Content-Type', 'application/json'], ['User-Agent', 'x'], ...headers]
   const request = { method: 'POST', url, headers: all.map(([name, value]) => ({ name, value })), bodySize }
-  return {
-    startedDateTime: started,
-    time: 5,
-    request: { ...request, ...(postData === null ? {} : { postData }) },
-    response: { status, headers: [], content },
-  }
+  const asked = { ...request, ...(postData === null ? {} : { postData }) }
+  return { startedDateTime: started, time: 5, request: asked, response: { status, headers: [], content } }
 }
 
 const har = (...entries: unknown[]): string => JSON.stringify({ log: { version: '1.2', entries } })
@@ -133,7 +129,6 @@ test('the journal of the reference server shows who uses what was revoked, and n
   const { issued } = server.journal.entries()[0] ?? {}
   const accepted = { ...last, verdict: 'accepted', pair: issued, means: 'token' }
   const wrong = [...lines.slice(0, 3), accepted].map((line) => JSON.stringify(line)).join('\n')
-  expect(judgedTraffic(readTraffic(wrong, 'journal.jsonl').observed).ids).toEqual([
-    'found/refresh/revokes-access/let-in',
-  ])
+  const { ids } = judgedTraffic(readTraffic(wrong, 'journal.jsonl').observed)
+  expect(ids).toEqual(['found/refresh/revokes-access/let-in'])
 })

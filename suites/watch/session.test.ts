@@ -118,7 +118,7 @@ describe('a refusal is explained', () => {
     ...[granted(0, 'a', ['solution', 'session:one']), withToken(50, 'a', { result: listed }), withToken(100, 'a')],
     ...[renewed(200, 'a', 'b', unauthorized), { ...renewed(300, 'a', 'c'), answer: null }, withToken(400, 'a')],
   ]
-  const unseen = 'nothing that was seen ended its token'
+  const unseen = 'Open: nothing that was seen ended its token'
   const ofPair = 'Open: calls before it leave open whether its pair is still valid'
   const withOld = asked(0, { authorization: 'Bearer of-before-012345' })
   const ofBefore = [withOld, signedCall(10, {}), renewed(20, 'of-before', 'x', unauthorized)]
@@ -129,11 +129,7 @@ describe('a refusal is explained', () => {
     ['by the refresh of its pair', ofRefreshed, ['Its pair was refreshed 3\\.0 s ago']],
     ['by what it lacks', [asked(0)], ['The call has no authorization']],
     ['by the scope of its token', [granted(0, 'c', ['context']), withToken(100, 'c')], [ofScope]],
-    [
-      'as open, where the token may have been ended unseen',
-      endedUnseen,
-      [`Open: ${unseen}`, `Open: ${unseen}`, ofPair],
-    ],
+    ['as open, where the token may have been ended unseen', endedUnseen, [unseen, unseen, ofPair]],
     ['as open, where what it rests on was not seen', ofBefore, [notIssued, ofKey, notIssued]],
   ])('%s', (_how, calls, why) => {
     const { lines, found } = judgedTraffic(calls)

@@ -48,7 +48,8 @@ const rightParams = { grantType: 'api_key_credentials', scope: [], apiKeyId: 'a'
 const keys = [{ kind: 'public', id: 'key-1', publicKey: new Uint8Array(32) }] as const
 const basic = `Basic ${Buffer.from('key-1:x').toString('base64')}`
 
-const withScope = { grantType: 'refresh_token', refreshToken: 'refresh-token-a', scope: null }
+const paramsWithScope = { grantType: 'refresh_token', refreshToken: 'refresh-token-a', scope: null }
+const withScope = [first, refresh(9, 'a', 'b', { params: paramsWithScope })]
 const withBasic = grant(0, 'a', { authorization: 'Basic eDp5' })
 const inUrl = `/api?secret=${encodeURIComponent(key.secret)}`
 
@@ -74,6 +75,7 @@ const loop = (count: number, fromMs = 0) =>
 const scope = ['solution', 'expiresIn:60000', 'ipAddr:127.0.0.1', 'session:s']
 const asking = (requested: string[]) => [grant(0, 'a', { scope: requested })]
 const asked = (says: string, requested: string[], scoped = scope): Row => [says, asking(requested), { scope: scoped }]
+const tooLong = grant(0, 'a', { scope: ['expiresIn:9999999999999'], error: 24878, stage: 'scope/expires-in' })
 const narrow = grant(0, 'a', { granted: [], faults: ['narrow-grant'] })
 const tries = (count: number) => times(count, (at) => call(at + 10, 'a', { error: 24878, stage: 'scope/area' }))
 const short = grant(0, 'a', { lifeMs: 100, faults: ['shorten-lifetime'] })
@@ -150,7 +152,7 @@ const rows: { [check: string]: Row[] } = {
   'refresh/no-scope': [
     [pass, renewed],
     [none, [first]],
-    ['sends "scope"', [first, refresh(9, 'a', 'b', { params: withScope })]],
+    ['sends "scope"', withScope],
   ],
   'refresh/old-pair-gone': [
     [pass, [...renewed, call(1200, 'b')]],
@@ -255,11 +257,7 @@ const rows: { [check: string]: Row[] } = {
     asked(pass, [...scope].reverse()),
     asked(none, ['solution'], ['solution']),
     asked('"expiresIn:60000"', ['solution']),
-    [
-      'longer than that of the refresh token',
-      [grant(0, 'a', { scope: ['expiresIn:9999999999999'], error: 24878, stage: 'scope/expires-in' })],
-      { scope: [] },
-    ],
+    ['longer than that of the refresh token', [tooLong], { scope: [] }],
   ],
   'scopes/address-and-session': [
     asked(pass, scope),

@@ -146,9 +146,7 @@ test.each([
   ['tokens/format', 'access token: 24 characters, a JWT, refresh token: 16 characters, hex'],
   ['keys/name-rules', 'accepted'],
 ])('%s is answered with %s', async (question, answer) => {
-  const outcome = await ask(
-    answering(({ nowMs }) => ({ result: grant(nowMs) })),
-    `${grantOf('solution')}, observe: ${question} }\n`,
-  )
+  const run = answering(({ nowMs }) => ({ result: grant(nowMs) }))
+  const outcome = await ask(run, `${grantOf('solution')}, observe: ${question} }\n`)
   expect(outcome.observations.map((observed) => observed.answer)).toEqual([answer])
 })

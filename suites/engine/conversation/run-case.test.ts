@@ -180,14 +180,8 @@ describe('run case', async () => {
       testKeys.set(name, { id: name, secret: `${name}-secret` })
       await use(name)
     }
-    return {
-      run,
-      names,
-      clock: instance.clock,
-      use,
-      useWrongly: (name: string) => callAs(`${name}, but: first-half`, 'refused'),
-      die: () => living.clear(),
-    }
+    const useWrongly = (name: string) => callAs(`${name}, but: first-half`, 'refused')
+    return { run, names, clock: instance.clock, use, useWrongly, die: () => living.clear() }
   }
 
   test('keys that stay refused are waited for only a few times in a run', async () => {
@@ -468,11 +462,9 @@ test.each([
   ['what may explain a refusal', { kind: 'key-perhaps-removed' }, undefined],
   ['nothing that may explain it', undefined, 'signature-unexplained'],
 ] as const)('that no known mistake explains it is not said beside %s', async (_, doubt, hint) => {
+  const unexplained = { kind: 'signature-unexplained', scheme: 'svc-hmac-sha256', schemeIsKnown: true } as const
   const run = runOf(madeUpTarget({ answer: () => refused }), {
-    diagnose: {
-      signature: async () => ({ kind: 'signature-unexplained', scheme: 'svc-hmac-sha256', schemeIsKnown: true }),
-      token: async () => undefined,
-    },
+    diagnose: { signature: async () => unexplained, token: async () => undefined },
   })
   const asked = { ...run, judgeRefusal: () => doubt && ({ is: 'open', because: doubt } as const) }
   const { problem } = await ask(asked, signed)

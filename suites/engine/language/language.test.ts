@@ -74,9 +74,8 @@ steps:
 })
 
 test('a file name that is no id is an error', () => {
-  expect(() => readScenario(text, 'fixtures/scenarios/Signatures/HMAC.yaml').scenario).toThrow(
-    /"Signatures\/HMAC" is no id/,
-  )
+  const read = () => readScenario(text, 'fixtures/scenarios/Signatures/HMAC.yaml')
+  expect(read).toThrow(/"Signatures\/HMAC" is no id/)
 })
 
 test('registers are strict', () => {
@@ -114,14 +113,10 @@ test.each([...named, '$1 $', '^a$', 'cost: 5$'])('the linter sees in %j the name
 })
 
 test('a string that is only a reference to the case becomes the value of the case', () => {
-  const step = {
-    auth: { hmac: 'root', but: '$case.but' },
-    params: { a: ['$case.list.1', 'not $case.but', '$case.missing'] },
-  }
-  expect(withCase(step, { but: { data: 'with-commas' }, list: [1, 2] })).toEqual({
-    auth: { hmac: 'root', but: { data: 'with-commas' } },
-    params: { a: [2, 'not $case.but', '$case.missing'] },
-  })
+  const others = ['not $case.but', '$case.missing']
+  const stepWith = (but: unknown, one: unknown) => ({ auth: { hmac: 'root', but }, params: { a: [one, ...others] } })
+  const but = { data: 'with-commas' }
+  expect(withCase(stepWith('$case.but', '$case.list.1'), { but, list: [1, 2] })).toEqual(stepWith(but, 2))
 })
 
 test('a case may have the values null, false and none', () => {
@@ -156,10 +151,11 @@ test('a path leads into objects and lists, and never into what they inherit', ()
   expect(valueAt({}, 'constructor')).toBeUndefined()
 })
 
+const place = { at: { line: 1, column: 1 } }
 const stepThat = (judged: { expect?: Expect; tally?: Tally; observe?: string }): Step => ({
   call: 'a/b',
   auth: 'none',
-  at: { line: 1, column: 1 },
+  ...place,
   ...judged,
 })
 
@@ -181,7 +177,7 @@ test.each<[string, { expect?: Expect; tally?: Tally }, boolean, boolean]>([
 
 test('an observation and a wait judge nothing', () => {
   expect(judgementOf(stepThat({ observe: 'errors/shape' }))).toBeUndefined()
-  expect(judgementOf({ wait: '1s', at: { line: 1, column: 1 } })).toBeUndefined()
+  expect(judgementOf({ wait: '1s', ...place })).toBeUndefined()
 })
 
 test.each([

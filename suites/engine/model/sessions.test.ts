@@ -303,10 +303,8 @@ test('the table of a reading never contradicts a server with this reading, whate
   expect(wrong).toEqual([])
 })
 
-const terms = {
-  probes: new Map([['context/list', 'context']]),
-  contextsOfSolution: { method: 'context/list', path: ['where', 'solution'] },
-}
+const [method, path] = ['context/list', ['where', 'solution']]
+const terms = { probes: new Map([[method, 'context']]), contextsOfSolution: { method, path } }
 
 test.each<[string, readonly string[], string, says: string]>([
   ['no other', ['context', 'solution:a'], 'b', 'refused: scopes/solution-id'],

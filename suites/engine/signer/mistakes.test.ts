@@ -97,15 +97,13 @@ const settings = {
   nextNonce: () => 'nonce',
   timestamp: () => 1_700_000_000_000,
 }
+const to = (field: string, operation: string): Change => ({ field, operation })
 const written = (changes: readonly Change[], call: Partial<PlainCall> = {}) =>
   writeCall({ ...plain, ...call }, changes, settings)
 const decoded = (header = ''): string => `${header.split(' ')[0]} ${atob(header.split(' ')[1] ?? '')}`
 
 test('several parts are changed, and what follows is made from the changed ones', () => {
-  const { authorization } = written([
-    { field: 'basic-word', operation: 'upper-case' },
-    { field: 'basic-secret', operation: 'first-half' },
-  ])
+  const { authorization } = written([to('basic-word', 'upper-case'), to('basic-secret', 'first-half')])
   expect(decoded(authorization)).toBe('BASIC key-1:Secr')
 })
 
@@ -121,10 +119,7 @@ test('a change without an effect is an error where it must have one', () => {
 
 test('where no word stands before a token, what else changes is what differs', () => {
   const call: PlainCall = { ...plain, caller: { kind: 'token', token: 'abcdef' } }
-  const changes: Change[] = [
-    { field: 'token-word', operation: 'case-swapped' },
-    { field: 'token', operation: 'inside-changed' },
-  ]
+  const changes = [to('token-word', 'case-swapped'), to('token', 'inside-changed')]
   const { authorization } = writeCall(call, changes, { ...settings, tokenWord: '', mustChange: true })
   expect(authorization).not.toBe('abcdef')
 })

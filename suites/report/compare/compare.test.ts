@@ -105,10 +105,8 @@ const elsewhere: Report = { ...report, meta: { ...report.meta, target: 'bundled'
 
 test('reports of one target are one server, ordered by time and not by file', () => {
   const comparison = [later, elsewhere, report].reduce(addReport, noComparison)
-  expect(comparison.servers.map(({ name, reports }) => [name, reports.length])).toEqual([
-    ['http://127.0.0.1:9111', 2],
-    ['the bundled server', 1],
-  ])
+  const servers = comparison.servers.map(({ name, reports }) => `${reports.length} of ${name}`)
+  expect(servers).toEqual(['2 of http://127.0.0.1:9111', '1 of the bundled server'])
   expect(comparison.servers[0]?.reports.map(({ started }) => started.slice(5, 7))).toEqual(['01', '02'])
 })
 
