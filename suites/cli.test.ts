@@ -35,8 +35,13 @@ const commandNames =
 const wrongId =
   'it must not be empty, nor hold ";", which separates the fields of a signature, or ":", which ends the id in Basic credentials'
 const serve = (...flags: string[]): string[] => ['serve', ...flags]
+const withKeyId = (id: string): [string[], string] => {
+  return [serve('--key-id', id), `Cannot use "${id}" for "--key-id": ${wrongId}`]
+}
 const mutants = (...ids: string[]): string[] => serve(...ids.flatMap((id) => ['--mutant', id]))
 const belowFile = join(import.meta.filename, 'x')
+const languageBelow = join(belowFile, 'language.yaml')
+const planWithFolder = ['run', '--target', testKeysIsFolder, '--plan']
 const bothMacs = '"sha1-expected" and "sha1-taken-too" together: both replace the rule "mac"'
 const noPublicKey = 'it is not an ED25519 public key in PEM form'
 const fileAbove = 'a file stands where a folder should be'
@@ -61,10 +66,7 @@ test.each<[argv: string[], sentence: string]>([
   [serve('--base-path', 'foo'), 'Cannot use "foo" for "--base-path": expected a path like "/service/v1"'],
   [serve('--scheme', ''), 'Cannot use "" for "--scheme": expected one word, such as "svc-hmac-sha256"'],
   [serve('--seed', ''), 'Give "--seed" a word that is not empty'],
-  ...['', 'a;b', 'a:b'].map((id): [string[], string] => [
-    serve('--key-id', id),
-    `Cannot use "${id}" for "--key-id": ${wrongId}`,
-  ]),
+  ...['', 'a;b', 'a:b'].map(withKeyId),
   [serve('--port'), 'Option "--port <port>" argument missing'],
   [serve('--port', '70000'), 'Cannot use "70000" for "--port": expected a whole number from 0 to 65535'],
   [serve('--set', 'batch'), 'Cannot use "batch" for "--set": expected NAME=VALUE, such as "delayMs=80"'],
@@ -152,6 +154,7 @@ describe('show', () => {
     'basic/credentials: Authorization: Basic',
     ' changes (fixtures/deviations.yaml):\n    ',
   ]
+  const ofNewPair = 'a finding of the model about refresh/new-pair\n  refresh/new-pair: The'
   const letIn = 'The target accepted a call that must be refused'
   test.each([
     ['signatures/hmac', ['must, part 5.1', '    whole-mac-expected\n', '  open questions about signatures:']],
@@ -162,10 +165,7 @@ describe('show', () => {
     ['table/basic', ['\n  table/basic/basic-secret\n']],
     ['table/basic/basic-secret', [...partOfTable, 'first-half']],
     ['matrix/1', [/^matrix\/1: one combination.*\n {4}address +\S+\n(?: {4}.+\n)* {4}way +\S/]],
-    [
-      'found/refresh/new-pair/let-in-twice',
-      ['a finding of the model about refresh/new-pair\n  refresh/new-pair: The', letIn],
-    ],
+    ['found/refresh/new-pair/let-in-twice', [ofNewPair, letIn]],
     ['refresh', ['refresh/new-pair  A refresh returns a pair']],
   ])('%s', async (id, parts) => {
     const text = await printed('show', id)

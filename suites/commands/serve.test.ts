@@ -43,13 +43,15 @@ test.each([
   expect(read({ cors: [text] }).cors).toEqual([origin])
 })
 
+const noOrigin = (text: string): [Flags, string] => {
+  return [
+    { cors: [text] },
+    `Cannot use "${text}" for "--cors": expected an origin like "http://localhost:3000", or "*"`,
+  ]
+}
+const noOrigins = ['foo', '', 'localhost:3000', 'http://localhost:3000/app', 'http://h?x', 'http://u:p@h', 'file:///x']
 test.each<[Flags, string]>([
-  ...['foo', '', 'localhost:3000', 'http://localhost:3000/app', 'http://h?x', 'http://u:p@h', 'file:///x'].map(
-    (text): [Flags, string] => [
-      { cors: [text] },
-      `Cannot use "${text}" for "--cors": expected an origin like "http://localhost:3000", or "*"`,
-    ],
-  ),
+  ...noOrigins.map(noOrigin),
   [{ controlPort: '70000' }, 'Cannot use "70000" for "--control-port": expected a whole number from 0 to 65535'],
   [{ journal: '1.5' }, 'Cannot use "1.5" for "--journal": expected a whole number from 0 to 1000000'],
   [{ now: 'noon' }, 'Cannot use "noon" for "--now": expected a number, 0 or more'],

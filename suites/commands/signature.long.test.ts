@@ -88,6 +88,7 @@ describe('sign', () => {
   })
 
   const p = publicKeyFile
+  const notPrivate = 'expected a PEM labelled "PRIVATE KEY", got "PUBLIC KEY"'
   const oneKey = 'Give one key to sign with: only one of'
   test.each([
     [[...secret, '--timestamp', 'now'], 'Cannot use "now" for "--timestamp": expected milliseconds since 1970'],
@@ -100,10 +101,7 @@ describe('sign', () => {
     [['--private-key', p, ...secret], `${oneKey} "--private-key ${p}", "--secret-env S`],
     [['--secret-file', p], `Cannot use the secret "${p}": it holds a PEM; give the file with "--private-key"`],
     [['--secret-file', file('end', '\n')], `Cannot use the secret "${inFolder('end')}": the file is empty`],
-    [
-      ['--private-key', p],
-      `Cannot use the private key "${p}": expected a PEM labelled "PRIVATE KEY", got "PUBLIC KEY"`,
-    ],
+    [['--private-key', p], `Cannot use the private key "${p}": ${notPrivate}`],
   ])('%j', async (wrong, message) => {
     expect(await printed(...signing, ...withBody, ...wrong)).toContain(message)
   })
@@ -226,12 +224,9 @@ describe('diagnose', () => {
     expect(await named(Buffer.alloc(20, 7).toString('base64'))).toEqual([])
   })
 
+  const differ = 'Your data to sign differ at line 3, byte 71: expected LF (0a), found the end of the data'
   test.each([
-    [
-      data,
-      secret,
-      'Your data to sign differ at line 3, byte 71: expected LF (0a), found the end of the data; the signature is made over your data',
-    ],
+    [data, secret, `${differ}; the signature is made over your data`],
     [`${data}\n`, secret, 'Your data to sign are right; the signature is not made over your data with this key'],
     [`${data}\n`, other, 'Next  Your data are right, so look at the key'],
   ])('the sentences about the own data: %#', async (mine, key, sentence) => {
@@ -273,13 +268,11 @@ describe('diagnose', () => {
   })
 
   const start = `curl -H 'Authorization: ${right}' http://h/api`
+  const unreadable = 'Cannot read "--header": it is not a header, a curl line or an HTTP/1.1 request'
   const notClosed = (quote: string, at: number) =>
     `Cannot read "--header": the quote ${quote} at character ${at} of the curl line is not closed; paste the whole line`
   test.each([
-    [
-      "requests.post(url, headers={'Authorization': x})",
-      'Cannot read "--header": it is not a header, a curl line or an HTTP/1.1 request',
-    ],
+    ["requests.post(url, headers={'Authorization': x})", unreadable],
     ['curl http://h/api', 'Cannot find an Authorization header in "--header"'],
     [`${start} --data-raw '{"id`, notClosed("'", start.length + 13)],
     [`${start} --data-raw $'{"a":"it\\'s`, notClosed("'", start.length + 13)],

@@ -34,12 +34,8 @@ test('every report is made from the same data, and missing folders are created',
 test('colours are for stdout, not for files', () => {
   vi.stubEnv('NO_COLOR', '')
   vi.stubEnv('TERM', 'xterm')
-  onTerminal(true, () =>
-    writeReports([
-      { format: 'text', file: null },
-      { format: 'text', file: at('plain.txt') },
-    ]),
-  )
+  const both = [null, at('plain.txt')].map((file) => ({ format: 'text' as const, file }))
+  onTerminal(true, () => writeReports(both))
   expect(captured.out).toContain('\u001b[')
   expect(read('plain.txt')).not.toContain('\u001b[')
 })
@@ -51,10 +47,7 @@ test('if nothing goes to stdout, the verdict goes to stderr', () => {
 
 test('a file that cannot be written is reported, and the others are written', () => {
   const taken = write('taken', '')
-  const requests = [
-    { format: 'json' as const, file: join(taken, 'r.json') },
-    { format: 'json' as const, file: at('good.json') },
-  ]
+  const requests = [join(taken, 'r.json'), at('good.json')].map((file) => ({ format: 'json' as const, file }))
   expect(() => writeReports(requests)).toThrow(`Cannot write the report "${join(taken, 'r.json')}"`)
   expect(read('good.json')).toContain('"verdict"')
 })

@@ -27,6 +27,7 @@ describe('what the page shows', () => {
     expect(result).toMatchObject({ kind: 'checked', diagnosis: { valid: true }, right: { header: right } })
   })
 
+  const ofEc = '-----BEGIN EC KEY-----\nAA==\n-----END EC KEY-----'
   test.each([
     [{ request: '' }, 'Paste an Authorization header, a curl line or a raw request'],
     [
@@ -35,10 +36,7 @@ describe('what the page shows', () => {
     ],
     [{ request: 'curl http://h/api' }, 'Paste an Authorization header, a curl line or a raw request'],
     [{ key: '' }, 'Give the secret of the key, or its private or public key in PEM'],
-    [
-      { key: '-----BEGIN EC KEY-----\nAA==\n-----END EC KEY-----' },
-      'Cannot use this key: expected a PEM labelled "PRIVATE KEY", got "EC KEY"',
-    ],
+    [{ key: ofEc }, 'Cannot use this key: expected a PEM labelled "PRIVATE KEY", got "EC KEY"'],
     [{ body: '***', bodyForm: 'base64' as const }, 'The body is not padded BASE64'],
   ])('%j waits for what is missing', (missing, message) => {
     expect(labResult({ ...fields, ...missing })).toEqual({ kind: 'waiting', message })

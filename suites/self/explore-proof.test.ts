@@ -32,14 +32,8 @@ describe('the model alone', () => {
 
 const told = { id: 'found/basic/credentials/let-in', message: '', again: '3/3', steps: 1, fixture: null }
 const finding: ProofFinding = { by: 'model', requirement: 'basic/credentials', level: 'must', ...told }
-const cost = { seed: 1, calls: 1, ms: 1, cpuMs: 1 }
-const line = (id: string, breaks: string, found: ProofFinding[]): ProofLine => ({
-  way: 'run',
-  id,
-  breaks,
-  found,
-  ...cost,
-})
+const ofRun = { way: 'run', seed: 1, calls: 1, ms: 1, cpuMs: 1 } as const
+const line = (id: string, breaks: string, found: ProofFinding[]): ProofLine => ({ id, breaks, found, ...ofRun })
 const caught = Array.from({ length: 19 }, (_, at) => line(`caught-${at}`, 'basic/credentials', [finding]))
 
 describe('the goals', () => {

@@ -62,11 +62,9 @@ const modules = ['mock-server', 'suites', 'spec', 'fixtures'].flatMap((folder) =
 
 const importing =
   /(?:^(?:import|export)\b[^'\n]*\bfrom\s+|^\} from\s+|^import\s+|\bimport\(\s*|\brequire\(\s*)'([^']+)'/gm
+const fromRoot = (file: string, name: string) => (name.startsWith('.') ? join(dirname(file), name) : name)
 const lines: Line[] = modules.flatMap((file) =>
-  Array.from(shipped(file).matchAll(importing), ([, imported = '']) => ({
-    file,
-    imported: imported.startsWith('.') ? join(dirname(file), imported) : imported,
-  })),
+  Array.from(shipped(file).matchAll(importing), ([, name = '']) => ({ file, imported: fromRoot(file, name) })),
 )
 
 const isTest = (file: string): boolean => /\.(test|suite)\.ts$/.test(file)

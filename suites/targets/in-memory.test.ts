@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { WireRequest } from '../engine/target.ts'
+import { basicHeader } from '../self/made-up-calls.ts'
 import { type MockServer, startMockServer } from './bundled.ts'
 import { openInProcess } from './in-memory.ts'
 import { openWire } from './transport.ts'
@@ -33,10 +34,7 @@ afterAll(async () => {
   await server.close()
 })
 
-const basic = (secret: string): [string, string] => [
-  'Authorization',
-  `Basic ${Buffer.from(`${server.rootKey.id}:${secret}`).toString('base64')}`,
-]
+const basic = (secret: string): [string, string] => ['Authorization', basicHeader(server.rootKey.id, secret)]
 const ofJson: [string, string] = ['Content-Type', 'application/json']
 const call = (method: string, more: Partial<WireRequest> = {}): WireRequest => ({
   method: 'POST',
