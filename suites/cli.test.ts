@@ -40,8 +40,6 @@ const withKeyId = (id: string): [string[], string] => {
 }
 const mutants = (...ids: string[]): string[] => serve(...ids.flatMap((id) => ['--mutant', id]))
 const belowFile = join(import.meta.filename, 'x')
-const languageBelow = join(belowFile, 'language.yaml')
-const planWithFolder = ['run', '--target', testKeysIsFolder, '--plan']
 const bothMacs = '"sha1-expected" and "sha1-taken-too" together: both replace the rule "mac"'
 const noPublicKey = 'it is not an ED25519 public key in PEM form'
 const fileAbove = 'a file stands where a folder should be'
