@@ -51,6 +51,7 @@ const { values, positionals } = readArguments({
     all: { type: 'boolean', default: false },
     bare: { type: 'boolean', default: false },
     unmoved: { type: 'boolean', default: false },
+    lanes: { type: 'string' },
     set: { type: 'string' },
     print: { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
@@ -73,7 +74,10 @@ const out = values.out ?? `.build/${values.ledger ? 'ledger' : 'explore-proof'}.
 const author = values.ledger ? undefined : 'others'
 const broken = await brokenServers(author)
 const conforming = await conformingServers(author)
-const settingsOfAll = values.bare ? { cleanup: undefined, probes: {} } : {}
+const settingsOfAll = {
+  ...(values.bare ? { cleanup: undefined, probes: {} } : {}),
+  ...(values.lanes === undefined ? {} : { concurrency: Number(values.lanes) }),
+}
 const mutants: ProofServer[] = broken.map((one) => ({ ...one, settings: settingsOfAll }))
 const variants: ProofServer[] = conforming.map((one) => ({
   ...one,

@@ -67,12 +67,12 @@ test('keys of earlier runs take places, which the plan says', () => {
   const listed = 'of earlier runs are recorded there: "svc-conformance keys" lists them'
   const stay = expect.stringContaining('these keys stay there')
   expect(creates(0)[0]).toBe('7 API keys')
-  expect(creates(5).slice(0, 2)).toEqual([`at most 3 API keys, because 5 API keys ${listed}`, stay])
+  expect(creates(5).slice(0, 2)).toEqual([`only 3 API keys, because 5 API keys ${listed}`, stay])
   expect(creates(10)[0]).toBe(`no API key, because 10 API keys ${listed}`)
   expect(creates(10)).not.toContainEqual(stay)
   expect(creates(10).join()).not.toContain('if the target takes keys')
   const all = 'sessions,keys,limits'
-  expect(creates(8, all).slice(0, 2)).toEqual([`at most 2 API keys, because 8 API keys ${listed}`, stay])
+  expect(creates(8, all).slice(0, 2)).toEqual([`only 2 API keys, because 8 API keys ${listed}`, stay])
   expect(creates(10, all)[0]).toBe(`no API key, because 10 API keys ${listed}`)
 })
 

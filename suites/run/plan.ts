@@ -252,7 +252,7 @@ function createdKeys(
   }
   const number = counted(keys, 'API key')
   if (keys < wanted && recorded > 0)
-    return `${keys === 0 ? 'no API key' : `at most ${number}`}, because ${counted(recorded, 'API key')} of earlier runs ${recorded === 1 ? 'is' : 'are'} recorded there: "svc-conformance keys" lists them`
+    return `${keys === 0 ? 'no API key' : `only ${number}`}, because ${counted(recorded, 'API key')} of earlier runs ${recorded === 1 ? 'is' : 'are'} recorded there: "svc-conformance keys" lists them`
   return fillsKeys ? 'API keys up to the limit of ten' : number
 }
 
