@@ -2,8 +2,8 @@
  * How many broken servers, written by other authors than the suite, are found, and whether a conforming one is accused.
  *
  *     npm run explore-proof -- [--way cases|run|explore] [--mutants | --variants] [--set first|second|…] [--only PREFIX] [--ids A,B]
- *                              [--breaks PATTERN] [--sample N] [--part I/N] [--calls N] [--all] [--bare] [--unmoved] [--out FILE]
- *                              [--print] [--write]
+ *                              [--breaks PATTERN] [--sample N] [--part I/N] [--calls N] [--all] [--bare] [--unmoved] [--lanes N]
+ *                              [--out FILE] [--print] [--write]
  *     npm run ledger -- [--way …] …               the same for the servers of every author, ours too, without tables
  *     npm run ledger -- --compare BEFORE AFTER    what AFTER lost, gained, and accuses
  *     npm run ledger -- --curve FILE              how many broken servers of FILE, made by --way run, were caught by a number of calls
@@ -16,6 +16,8 @@
  * --sample        every N-th server, always the same ones
  * --bare          the target file names no method for cleanup and no other area: keys that the cases create keep their places
  * --unmoved       nobody moves the clock, as at a URL; but waiting takes no time
+ * --lanes         how many calls may be under way at once; with --unmoved, because cases and model then take more than one
+ * --verdicts      with --compare: also the requirements that only one of the files calls broken
  * --all           continues after the first finding of a broken server
  * --print         runs nothing; prints the tables of the results in FILE
  * --write         writes the summary into docs/model.md
@@ -57,6 +59,7 @@ const { values, positionals } = readArguments({
     write: { type: 'boolean', default: false },
     ledger: { type: 'boolean', default: false },
     compare: { type: 'boolean', default: false },
+    verdicts: { type: 'boolean', default: false },
     curve: { type: 'boolean', default: false },
   },
 })
@@ -175,11 +178,25 @@ function compare(earlier: readonly ProofLine[], later: readonly ProofLine[]): vo
         ...lost.map(({ line }) => `  lost     ${line.id} (${line.breaks}): ${placesOf(line)}`),
         ...gained.map(({ other }) => `  gained   ${other.id} (${other.breaks})`),
         ...accused.map(({ other }) => `  accused  ${other.id}: ${placesOf(other)}`),
+        ...(values.verdicts ? both.flatMap(differences) : []),
       ].join('\n'),
     )
     if (lost.length > 0.02 * caught.length || accused.length > 0) process.exitCode = 1
   }
   console.log(`${earlier.length - pairs.length} only before, ${later.length - pairs.length} only after`)
+}
+
+/** The requirements that only one of two lines about a server calls broken. */
+function differences({ line, other }: { readonly line: ProofLine; readonly other: ProofLine }): string[] {
+  const [before, after] = [line, other].map(
+    ({ found }) => new Set(found.map((one) => `${one.level} ${one.requirement}`)),
+  )
+  const only = (mine?: Set<string>, its?: Set<string>): string[] => [...(mine ?? [])].filter((one) => !its?.has(one))
+  const told = [
+    ...only(before, after).map((one) => `${one} only before`),
+    ...only(after, before).map((one) => `${one} only after`),
+  ]
+  return told.length === 0 ? [] : [`  differs  ${line.id} (${line.breaks}): ${told.join(', ')}`]
 }
 
 function placesOf({ found }: ProofLine): string {

@@ -2,10 +2,9 @@
  * Every run against the same server must give the same verdicts, in any order of the cases: runs of the built command line
  * against the bundled server and against served ones, each of them fresh; against one that serves all of them, one after another, and may
  * remember the calls of those before; and against served ones with 16 calls under way at once, with a busy loop on each core. With `--seeds`,
- * runs in other orders against a deployment that loses races and keeps what they left must name the same cases. `--lanes N`
- * takes every N-th broken server, slowed down to 8 ms a call: runs with 1, 2, 4 and 8 calls at once must name the same requirements.
+ * runs in other orders against a deployment that loses races and keeps what they left must name the same cases.
  *
- *     npm run steadiness [-- --bundled 50] [--url 20] [--same 5] [--busy 20] [--seeds 0] [--lanes 0]
+ *     npm run steadiness [-- --bundled 50] [--url 20] [--same 5] [--busy 20] [--seeds 0]
  */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -14,7 +13,7 @@ import { join } from 'node:path'
 import type { Report } from '../suites/report/report.ts'
 import { builtBin, runBuilt } from '../suites/self/printed-by.ts'
 import { brokenServers } from '../suites/servers/table.ts'
-import { createProfile, type ServerOptions, startMockServer } from '../suites/targets/bundled.ts'
+import { type ServerOptions, startMockServer } from '../suites/targets/bundled.ts'
 import { readArguments } from './arguments.ts'
 import { startScript } from './bench/processes.ts'
 
@@ -25,15 +24,11 @@ const { values } = readArguments({
     same: { type: 'string', default: '5' },
     busy: { type: 'string', default: '20' },
     seeds: { type: 'string', default: '0' },
-    lanes: { type: 'string', default: '0' },
   },
 })
 
 /** A row of suites/servers/broken: two processes, one user for all keys, 40 ms a call. */
 const losesRaces = 'two-processes-keep-what-a-lost-race-left'
-
-/** For `--lanes`: how long each answer takes in ms, and how many calls the model makes. At this pace it opens four lanes. */
-const [lanesDelayMs, lanesCalls] = [8, '6000']
 
 /** Runs remove their keys, so that the next one has room for its own. */
 const cleanup = '{ method: manager/deleteApiKey, params: { id: $id } }'
@@ -50,7 +45,6 @@ const differing = [
   ...(await onOneServer((runOnce) => repeat('same server', Number(values.same), runOnce))),
   ...(await besideBusyLoops()),
   ...(await inOtherOrders(Number(values.seeds))),
-  ...(await withOtherLanes(Number(values.lanes))),
 ]
 console.log(differing.length === 0 ? 'No verdict differed' : `Differing verdicts:\n  ${differing.join('\n  ')}`)
 if (differing.length > 0) process.exitCode = 1
@@ -144,28 +138,4 @@ async function inOtherOrders(times: number): Promise<string[]> {
     console.log(`seed ${seed}: ${cases.length} cases named in ${Math.round(ms / 1000)} s`)
   }
   return [...named].filter(([, count]) => count < times).map(([what, count]) => `${count} of ${times} seeds: ${what}`)
-}
-
-/** @returns the requirements that runs with some numbers of calls at once name, and others do not */
-async function withOtherLanes(every: number): Promise<string[]> {
-  const differing: string[] = []
-  const rows = (await brokenServers()).filter((_, at) => every > 0 && at % every === 0)
-  for (const { id, create } of rows) {
-    const named = new Map<string, number[]>()
-    for (const lanes of [1, 2, 4, 8]) {
-      const options = create()
-      const profile = { ...createProfile(options.profile), delayMs: lanesDelayMs }
-      const flags = ['--explore-calls', lanesCalls, '--concurrency', String(lanes)]
-      const { report, ms } = await runOn({ ...options, profile }, ...flags)
-      const broken = report.requirements.filter(({ verdict }) => verdict === 'failed' || verdict === 'warned')
-      for (const { verdict, id: requirement } of broken) {
-        const what = `${verdict} ${requirement}`
-        named.set(what, [...(named.get(what) ?? []), lanes])
-      }
-      console.log(`${id}, ${lanes} at once: ${broken.length} requirements named in ${Math.round(ms / 1000)} s`)
-    }
-    const some = [...named].filter(([, lanes]) => lanes.length < 4)
-    differing.push(...some.map(([what, lanes]) => `${id}: ${what} only with ${lanes.join(', ')} at once`))
-  }
-  return differing
 }
