@@ -664,7 +664,9 @@ function createCallLimit(fixed: number | null, { first, highest }: { first: numb
   let quickestMs = Number.POSITIVE_INFINITY
   /** Each step doubles the number, until the target first answers more slowly or not at all; then they are smaller. */
   let growth = 2
-  const gate = createGate<object>((_call, before) => before.length >= atOnce)
+  let holds = 0
+  const now = (): number => (holds > 0 ? 1 : atOnce)
+  const gate = createGate<object>((_call, before) => before.length >= now())
   const change = (to: number): void => {
     if (to <= atOnce) growth = 1.5
     took = []
@@ -674,7 +676,15 @@ function createCallLimit(fixed: number | null, { first, highest }: { first: numb
   return {
     /** How many calls may be under way now. */
     get atOnce(): number {
-      return atOnce
+      return now()
+    },
+    /** One call at a time from now on. @returns ends this */
+    hold(): () => void {
+      holds += 1
+      return () => {
+        holds -= 1
+        gate.startNext()
+      }
     },
     /** Makes a call as soon as there is a place for it. @param isUrgent whether it goes before those that wait and are not */
     async run<T>(call: () => Promise<T>, isUrgent = false): Promise<T> {

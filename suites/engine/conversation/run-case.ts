@@ -300,7 +300,11 @@ async function meetLock(
     if (last === undefined) continue
     const problem = { kind: 'key-locked', key: call.name, refused: wrong } as const
     if (isEnough) return { verdict: 'blocked', problem }
+    // Other cases would start the lock again while this one waits. They stay one after another if the key was locked, because the right calls
+    // between wrong ones keep most servers from locking it.
+    const goOn = talk.limit.hold()
     if (await endsInTime(talk, call)) return { verdict: 'blocked', problem, hasEnded: true }
+    goOn()
     tries.set(`${known.way} ${known.id}`, { ...known, isShut: true })
     if (mayBeGone) continue
     if (!endsRun) return { verdict: 'blocked', problem }
