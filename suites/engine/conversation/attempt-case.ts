@@ -617,7 +617,7 @@ export function suitableLifeMs(talk: Conversation, attempt: number, grants = 0):
   const distance = (6 + grants) * facts.roundTripMs + 2 * offsetUncertaintyMs(facts.offset) + paceMs(talk, grants)
   const wanted = instance.clock.controlled
     ? 20_000 + 30 * paceMs(talk)
-    : Math.ceil(1700 + distance + (2 ** (attempt - 1) - 1) * 1000)
+    : Math.ceil(1700 + distance + (2 ** (attempt - 1) - 1) * Math.max(1000, distance / 2))
   const { refreshLifeMs = 0 } = facts
   // A refresh token that is granted with an expiry in the past has a wrong expiry, which says nothing about lifetimes.
   return refreshLifeMs > 0 ? Math.min(wanted, Math.floor(refreshLifeMs / 2)) : wanted
