@@ -107,20 +107,23 @@ export async function createKeys(
         // Where root may create the very same key, it is not the public key.
         if (pair !== undefined && !x.names.has(name)) await compareWithoutPublicKey(x, before)
       } else await tryFirst(x, name)
-      await afterCreation(x, auth, revoked)
+      await afterCreation(x, auth, revoked, name)
     }
   }
 }
 
-/** A token that created a key still works as before, and can be refreshed. A pair that was revoked before stays so. */
-async function afterCreation(x: Explorer, creator: Auth, revoked: string | undefined): Promise<void> {
+/** A token that created a key still works as before, and can be refreshed, which the key outlives. A pair that was revoked before stays so. */
+async function afterCreation(x: Explorer, creator: Auth, revoked: string | undefined, key?: string): Promise<void> {
   if (revoked !== undefined) await x.call(list(token(revoked)), 'refused')
   const used = pairUsed({ auth: creator })
   if (used === undefined) return
   await x.call(list(creator))
   for (const { name: from } of x.addresses.slice(1)) await x.call(list(creator, { from }), 'refused')
   await x.call(refresh(used, { as: freshName(x) }))
+  if (key !== undefined && x.names.has(key)) await x.call(rightListing(key))
 }
+
+const rightListing = (key: string): CallStep => list(isSigner(key) ? ecc(key) : hmac(key))
 
 /** Keys with public keys that are created at once, because a server may mix up what two calls bring. */
 const createdTogether = ['ecc-b', 'ecc-solution', 'ecc-by-ecc']
@@ -164,7 +167,7 @@ const withFinalLineFeed = (pair: KeyPair): KeyPair => ({ ...pair, publicKey: `${
  * its secret from the first moment on.
  */
 async function tryFirst(x: Explorer, name: string): Promise<void> {
-  const right = list(isSigner(name) ? ecc(name) : hmac(name))
+  const right = rightListing(name)
   const wrongSignature = changed(right, { field: 'signature-bytes', operation: 'middle-bit-flipped' })
   const wrongSecret = isSigner(name)
     ? []
