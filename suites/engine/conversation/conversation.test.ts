@@ -523,6 +523,15 @@ describe('call limit', () => {
     expect(limitOf(null, 0, 100).atOnce).toBe(8)
   })
 
+  test('held, it makes one call at a time, until the last hold ends', () => {
+    const limit = limitOf(4)
+    const [first, second] = [limit.hold(), limit.hold()]
+    first()
+    expect(limit.atOnce).toBe(1)
+    second()
+    expect(limit.atOnce).toBe(4)
+  })
+
   test('an urgent call goes before the others that wait', async () => {
     const limit = limitOf(1)
     const events: string[] = []

@@ -120,6 +120,16 @@ describe('run case', async () => {
     expect([first.verdict, second.verdict, run.stopping.reason?.kind]).toEqual(wanted)
   })
 
+  test('from the first lock on, which others must not start again, cases make one call at a time', async () => {
+    const run = locking(10_000)
+    const talk = await openConversation(run)
+    await ask(run, right)
+    const before = talk.limit.atOnce
+    await ask(run, eightWrong)
+    await ask(run, right)
+    expect([before > 1, talk.limit.atOnce]).toEqual([true, 1])
+  })
+
   test.each([
     ['is judged, if it stays lost', Number.POSITIVE_INFINITY, ['failed', 'blocked', undefined]],
     ['is waited for, if it was only locked', 10_000, ['passed', 'passed', undefined]],
