@@ -110,10 +110,10 @@ export const keys: BrokenRows = {
         return parent !== undefined && (parent.accessRevoked || nowMs >= parent.accessExpiryMs)
       },
     })),
-    'key-ends-when-the-pair-that-created-it-is-renewed': (seen, parents = table<TokenPair>()) => ({
+    'key-ends-when-the-pair-that-created-it-is-renewed': by.reported((seen, parents = table<TokenPair>()) => ({
       ...onNewKey(({ id }) => seen.pair && parents.set(id, seen.pair)),
       keyExpired: ({ id }) => parents.get(id)?.refreshRevoked === true,
-    }),
+    })),
     'public-key-expires-after-ninety-days': by.first({
       keyExpired: (key, nowMs) => key.publicKey !== undefined && nowMs - key.createdMs > 90 * day,
     }),
