@@ -100,7 +100,12 @@ describe('two witnesses that share no code', () => {
     const inMock = ({ imported }: Line): boolean => imported.startsWith('mock-server/')
     const itself = (file: string): boolean =>
       /^(mock-server|suites\/servers)\/|^suites\/targets\/bundled\.ts$/.test(file)
+    expect(lines.some((line) => inMock(line) && line.file === 'suites/targets/bundled.ts')).toBe(true)
     expect(strays(inMock, itself)).toEqual([])
+  })
+
+  test('mock-server/ never imports suites/, not even in its tests', () => {
+    expect(lines.filter(({ file, imported }) => /^mock-server/.test(file) && /^suites/.test(imported))).toEqual([])
   })
 
   test('the server checks signatures with node:crypto alone, and the suite makes them without it', () => {
