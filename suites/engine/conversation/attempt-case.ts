@@ -615,9 +615,12 @@ function paceMs({ facts, instance }: Conversation, grants = 0): number {
 export function suitableLifeMs(talk: Conversation, attempt: number, grants = 0): number {
   const { facts, instance } = talk
   const distance = (6 + grants) * facts.roundTripMs + 2 * offsetUncertaintyMs(facts.offset) + paceMs(talk, grants)
+  const first = 1700 + distance
+  // Three of these are added at the third try: no more than what the run may still wait for.
+  const step = Math.max(1000, Math.min(distance / 2, (instance.settings.maxWaitMs - roundingMs - first) / 3))
   const wanted = instance.clock.controlled
     ? 20_000 + 30 * paceMs(talk)
-    : Math.ceil(1700 + distance + (2 ** (attempt - 1) - 1) * Math.max(1000, distance / 2))
+    : Math.ceil(first + (2 ** (attempt - 1) - 1) * step)
   const { refreshLifeMs = 0 } = facts
   // A refresh token that is granted with an expiry in the past has a wrong expiry, which says nothing about lifetimes.
   return refreshLifeMs > 0 ? Math.min(wanted, Math.floor(refreshLifeMs / 2)) : wanted

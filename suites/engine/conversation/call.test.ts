@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Answering, accepting, answering, ask, madeUpTarget, runOf } from '../../self/made-up-target.ts'
 import { alterWords } from '../signer/operations.ts'
-import type { Target } from '../target.ts'
+import { bareSettings, type Target } from '../target.ts'
 import { suitableLifeMs } from './attempt-case.ts'
 import { openConversation } from './conversation.ts'
 import { noFacts, type TargetFacts } from './target-facts.ts'
@@ -100,6 +100,16 @@ describe('wait', () => {
     expect(await suitable({ roundTripMs: 700 })).toBeGreaterThan(near + 3 * 700)
     expect(await suitable({ refreshLifeMs: 4000, roundTripMs: 700 })).toBe(2000)
     expect(await suitable({ refreshLifeMs: 0 })).toBe(near)
+  })
+
+  test('at a slow pace a suitable lifetime grows faster, but not beyond what a run waits for', async () => {
+    const growth = async (callsPerSecond: number) =>
+      (await suitable({ callsPerSecond }, 3)) - (await suitable({ callsPerSecond }))
+    expect(await growth(100)).toBe(3000)
+    expect(await growth(1.5)).toBeGreaterThan(3900)
+    expect(await suitable({ callsPerSecond: 1 }, 3)).toBeLessThanOrEqual(bareSettings.maxWaitMs - 1000)
+    // Here each wait is at the limit from the first try on.
+    expect(await growth(0.4)).toBe(3000)
   })
 
   test.each([
