@@ -17,7 +17,7 @@
  * --bare          the target file names no method for cleanup and no other area: keys that the cases create keep their places
  * --unmoved       nobody moves the clock, as at a URL; but waiting takes no time
  * --lanes         how many calls may be under way at once; with --unmoved, because cases and model then take more than one
- * --verdicts      with --compare: also the requirements that only one of the files calls broken
+ * --verdicts      with --compare: also the requirements that only one of the files calls broken; both should be made with --all
  * --all           continues after the first finding of a broken server
  * --print         runs nothing; prints the tables of the results in FILE
  * --write         writes the summary into docs/model.md

@@ -300,8 +300,8 @@ async function meetLock(
     if (last === undefined) continue
     const problem = { kind: 'key-locked', key: call.name, refused: wrong } as const
     if (isEnough) return { verdict: 'blocked', problem }
-    // Other cases would start the lock again while this one waits. They stay one after another if the key was locked, because the right calls
-    // between wrong ones keep most servers from locking it.
+    // Other cases would start the lock again while this one waits. If the lock ends, the hold stays: one case after another makes right calls
+    // between wrong ones, which keeps most servers from locking the key again.
     const goOn = talk.limit.hold()
     if (await endsInTime(talk, call)) return { verdict: 'blocked', problem, hasEnded: true }
     goOn()
