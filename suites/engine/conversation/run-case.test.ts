@@ -120,14 +120,17 @@ describe('run case', async () => {
     expect([first.verdict, second.verdict, run.stopping.reason?.kind]).toEqual(wanted)
   })
 
-  test('from the first lock on, which others must not start again, cases make one call at a time', async () => {
-    const run = locking(10_000)
-    const talk = await openConversation(run)
+  test.each([
+    ['that ends, which others must not start again, cases make one call at a time', 10_000, true],
+    ['that does not end, several are under way again', 3_600_000, false],
+  ])('after a lock %s', async (_what, lockMs, isHeld) => {
+    const run = locking(lockMs)
+    const { limit } = await openConversation(run)
     await ask(run, right)
-    const before = talk.limit.atOnce
+    const before = limit.atOnce
     await ask(run, eightWrong)
     await ask(run, right)
-    expect([before > 1, talk.limit.atOnce]).toEqual([true, 1])
+    expect([before > 1, limit.atOnce === 1]).toEqual([true, isHeld])
   })
 
   test.each([
