@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { ServerOptions } from '../targets/bundled.ts'
 import { TargetGone } from './explorer.ts'
 import type { Caller } from './keyring.ts'
-import { basic, changed, hmac, list } from './step.ts'
+import { anyCall, basic, changed, hmac, list, none } from './step.ts'
 import { brokenBy, foundIn } from './test-findings.ts'
 
 const wrong = changed(list(basic('root')), { field: 'basic-secret', operation: 'inside-changed' })
@@ -48,6 +48,15 @@ test('a signed body that is refused names its signature if such a body was accep
     await x.call(list(hmac('root'), padded))
   })
   expect(found.map(({ requirement }) => requirement)).toEqual(['signatures/request-body'])
+})
+
+test('a refused call that names a key in its params alone is a wrong try of that key, too', async () => {
+  await foundIn({}, async ({ x }) => {
+    const id = x.names.get('by-basic')?.id ?? ''
+    expect(x.triesOf(id)).toBe(0)
+    await x.call(anyCall('solution/listSolutions', { apiKeyId: id, apiKeySecret: 'wrong' }, none))
+    expect(x.triesOf(id)).toBe(1)
+  })
 })
 
 test('after the overtime no call is made, and waits end at once', async () => {
