@@ -133,6 +133,17 @@ describe('run case', async () => {
     expect([before > 1, limit.atOnce === 1]).toEqual([true, isHeld])
   })
 
+  test('a run that ends while it waits for the end of a lock leaves open whether the case fails', async () => {
+    const run = locking(10_000)
+    const { instance, limit } = await openConversation(run)
+    await ask(run, right + eightWrong)
+    const because = { kind: 'interrupted', during: 'run' } as const
+    Object.assign(instance.clock, { sleep: async () => run.stopping.stop(because) })
+    const { verdict, problem } = await ask(run, right)
+    expect({ verdict, problem }).toMatchObject({ verdict: 'blocked', problem: { kind: 'not-run', because } })
+    expect(limit.atOnce).toBeGreaterThan(1)
+  })
+
   test.each([
     ['is judged, if it stays lost', Number.POSITIVE_INFINITY, ['failed', 'blocked', undefined]],
     ['is waited for, if it was only locked', 10_000, ['passed', 'passed', undefined]],

@@ -305,6 +305,9 @@ async function meetLock(
     const goOn = talk.limit.hold()
     if (await endsInTime(talk, call)) return { verdict: 'blocked', problem, hasEnded: true }
     goOn()
+    // The run ended meanwhile, so it stays open whether the lock would have ended.
+    const because = talk.run.stopping.reason
+    if (because !== null) return { verdict: 'blocked', problem: { kind: 'not-run', because } }
     tries.set(`${known.way} ${known.id}`, { ...known, isShut: true })
     if (mayBeGone) continue
     if (!endsRun) return { verdict: 'blocked', problem }
