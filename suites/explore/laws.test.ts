@@ -18,11 +18,9 @@ async function triedBy(...by: string[]): Promise<string[]> {
   return tried
 }
 
-test('a law is tried for every two features of a pair', async () => {
-  const tried = ['solution', 'context'].map((area) => `made up 0 generation=0 areas=${area}`)
-  expect(await triedBy('areas', 'generation')).toEqual(tried)
-})
-
-test('a law with one feature is tried for each of its values', async () => {
-  expect(await triedBy('areas')).toEqual(['made up 0 areas=solution', 'made up 0 areas=context'])
+test.each([
+  ['every two features of a pair', ['areas', 'generation'], 'generation=0 areas='],
+  ['each value of its one feature', ['areas'], 'areas='],
+])('a law is tried for %s', async (_what, by, values) => {
+  expect(await triedBy(...by)).toEqual([`made up 0 ${values}solution`, `made up 0 ${values}context`])
 })

@@ -1,14 +1,25 @@
 import { describe, expect, test } from 'vitest'
 import type { CaseOutcome } from '../engine/judge/problem.ts'
+import type { Call } from '../engine/model/state.ts'
 import {
+  accepted,
+  afterGrants,
+  at,
   basicHeader,
   type Conversation,
   conversation,
+  grantCall,
   hmacHeader,
+  listWith,
   names,
+  newState,
+  refreshCall,
   rootKey,
   rootSecret,
+  tokenHeader,
+  tokensOf,
 } from '../self/made-up-calls.ts'
+import { type CaseCall, isIndependent } from './case-call.ts'
 import { listeningFindings } from './listen.ts'
 
 const listMethod = 'solution/listSolutions'
@@ -252,4 +263,15 @@ test('wrong attempts may have locked a key, until a call with it is accepted', (
   calls(rootSecret, {})
   wrong(3)
   expect(calls(rootSecret, null)).toBeUndefined()
+})
+
+const answered = { answer: accepted(), span: at(1), order: { from: 1, to: 2 }, isPlain: true }
+const caseCall = (call: Call): CaseCall => ({ call, ...answered })
+
+test('the order of a refresh and a use of its pair matters; a refresh token beside the credentials of a grant refreshes nothing', () => {
+  const state = { ...afterGrants(newState(), ['p'], ['solution']), sessions: [] }
+  const use = caseCall(listWith(tokenHeader('p')))
+  const { refresh } = tokensOf('p')
+  expect(isIndependent(state, [caseCall(refreshCall(refresh)), use])).toBe(false)
+  expect(isIndependent(state, [caseCall(grantCall(['solution'], { refreshToken: refresh })), use])).toBe(true)
 })

@@ -15,8 +15,6 @@ import {
 } from './step.ts'
 import { headline } from './words.ts'
 
-type FixtureInput = Parameters<typeof fixtureText>[0]
-
 const session = (name: string): CallStep => grant('root', ['solution', `session:${name}`], { as: name })
 const calls = Array.from({ length: 20 }, (_, at) => session(`crowd9x${at}`))
 const burst = atOnce(calls, 'new')
@@ -50,5 +48,5 @@ test('a session of a crowd that is refused is told and written as a refusal', ()
   const candidate = { kind: 'refused', requirement: 'sessions/created', message } as Candidate
   expect(headline(candidate, { steps, outcomes })).toMatch(/^A call of solution\/listSolutions .* was refused$/)
   const input = { requirement: 'sessions/created', part: '2', sentence: 'A sentence', message, steps, outcomes }
-  expect(fixtureText({ ...input, expect: 'accepted' } satisfies FixtureInput).fixture).toBeNull()
+  expect(fixtureText({ ...input, expect: 'accepted' }).fixture).toBeNull()
 })

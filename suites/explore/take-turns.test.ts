@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { takeTurns } from './take-turns.ts'
 
 /** Jobs on a clock that only `idle` moves; each takes a number of pauses. @returns what they did, and when */
@@ -45,10 +45,7 @@ test('those that need the same follow one another, and nothing overtakes one tha
 test('the error of a job ends all', async () => {
   const failing = { needs: ['x'], run: () => Promise.reject(new Error('gone')) }
   const never = { needs: ['y'], run: (wait: (ms: number) => Promise<void>) => wait(5) }
-  const isIdle = { is: false }
-  const idle = async (): Promise<void> => {
-    isIdle.is = true
-  }
+  const idle = vi.fn(async () => {})
   await expect(takeTurns([never, failing], () => 0, idle)).rejects.toThrow('gone')
-  expect(isIdle.is).toBe(false)
+  expect(idle).not.toHaveBeenCalled()
 })

@@ -112,25 +112,13 @@ describe('run case', async () => {
     '  - { repeat: 8, call: solution/listSolutions, auth: { basic: root, but: first-half }, expect: refused }\n'
 
   test.each([
-    ['that ends is waited out', 10_000, ['passed', 'passed', undefined]],
-    ['that does not end blocks what it keeps from being judged', 3_600_000, ['passed', 'blocked', 'locked-out']],
+    ['that ends is waited out, and no other call starts it again', 10_000, ['passed', 'passed', undefined, 1]],
+    ['that does not end blocks what it keeps from being judged', 3_600_000, ['passed', 'blocked', 'locked-out', 8]],
   ])('a lock %s', async (_what, lockMs, wanted) => {
     const run = locking(lockMs)
-    const [first, second] = [await ask(run, right + eightWrong), await ask(run, right)]
-    expect([first.verdict, second.verdict, run.stopping.reason?.kind]).toEqual(wanted)
-  })
-
-  test.each([
-    ['that ends, which others must not start again, cases make one call at a time', 10_000, true],
-    ['that does not end, several are under way again', 3_600_000, false],
-  ])('after a lock %s', async (_what, lockMs, isHeld) => {
-    const run = locking(lockMs)
     const { limit } = await openConversation(run)
-    await ask(run, right)
-    const before = limit.atOnce
-    await ask(run, eightWrong)
-    await ask(run, right)
-    expect([before > 1, limit.atOnce === 1]).toEqual([true, isHeld])
+    const [first, second] = [await ask(run, right + eightWrong), await ask(run, right)]
+    expect([first.verdict, second.verdict, run.stopping.reason?.kind, limit.atOnce]).toEqual(wanted)
   })
 
   test('a run that ends while it waits for the end of a lock leaves open whether the case fails', async () => {
