@@ -703,6 +703,8 @@ function createCallLimit(fixed: number | null, { first, highest }: { first: numb
         change(Math.floor(atOnce / 2))
         return
       }
+      // One call at a time is answered quickly, which says nothing about several.
+      if (holds > 0) return
       took.push(tookMs)
       if (took.length < Math.max(fewestAnswers, 2 * atOnce)) return
       const usualMs = lowerQuartile(took)

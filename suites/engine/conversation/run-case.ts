@@ -225,10 +225,11 @@ async function findSpoiler(suspect: Suspect): Promise<Spoiler | undefined> {
     await noticeGone(talk)
     if (stopping.reason !== null) return ended()
   }
-  const mayBeLocked = (): boolean => mayAsk() && stops.some(isRefusedInstead)
-  const lock = mayBeLocked() ? await meetLock(suspect, ({ way }) => way !== 'grant') : undefined
+  // If the run ends meanwhile, it stays open whether a lock was behind a refusal.
+  const lockOf = async (isMeant: (tries: KeyTries) => boolean): Promise<Spoiler | undefined> =>
+    mayAsk() && stops.some(isRefusedInstead) ? ((await meetLock(suspect, isMeant)) ?? ended()) : undefined
+  const lock = await lockOf(({ way }) => way !== 'grant')
   if (lock !== undefined) return lock
-  if (stopping.reason?.kind === 'locked-out') return ended()
   if (mayAsk() && (await hasNoPlaceForKeys(suspect))) {
     const created = talk.createdKeys.keys.length
     // Either creation is broken, or a run before took all places of a target that should be fresh.
@@ -237,8 +238,7 @@ async function findSpoiler(suspect: Suspect): Promise<Spoiler | undefined> {
   }
   if (mayAsk() && (await hasNoRoomForSessions(suspect)))
     return { verdict: 'blocked', problem: { kind: 'no-room-for-sessions' } }
-  const ofGrants = mayBeLocked() ? await meetLock(suspect, ({ way }) => way === 'grant') : undefined
-  return ofGrants ?? placesUsedBefore(suspect)
+  return (await lockOf(({ way }) => way === 'grant')) ?? placesUsedBefore(suspect)
 }
 
 /** A call should have been accepted and was refused. */
@@ -305,9 +305,7 @@ async function meetLock(
     const goOn = talk.limit.hold()
     if (await endsInTime(talk, call)) return { verdict: 'blocked', problem, hasEnded: true }
     goOn()
-    // The run ended meanwhile, so it stays open whether the lock would have ended.
-    const because = talk.run.stopping.reason
-    if (because !== null) return { verdict: 'blocked', problem: { kind: 'not-run', because } }
+    if (talk.run.stopping.reason !== null) return undefined
     tries.set(`${known.way} ${known.id}`, { ...known, isShut: true })
     if (mayBeGone) continue
     if (!endsRun) return { verdict: 'blocked', problem }
