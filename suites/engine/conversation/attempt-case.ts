@@ -230,7 +230,7 @@ function builtInNames(talk: Conversation, trying: Trying): Names {
   const names: Names = {
     case: testCase.values,
     get life() {
-      made.life ??= suitableLifeMs(talk, number, claimsOf(trying).grants)
+      made.life ??= suitableLifeMs(talk, number, claimsOf(trying).grants, waitsForATime(trying.scenario))
       return made.life
     },
     apikey: scopeNames.apikey ?? facts.apikey,
@@ -599,6 +599,9 @@ const clearlyBeyondMs = 60_000
 /** The usual number of calls while a token with a requested lifetime is in use. */
 const callsInALife = 4
 
+const waitsForATime = ({ given, steps }: Scenario): boolean =>
+  [...given, ...steps].some((step) => 'wait' in step && typeof step.wait === 'object')
+
 /** How long those calls take at the pace of the target. @param grants a case that makes many grants uses each of them */
 function paceMs({ facts, instance }: Conversation, grants = 0): number {
   const { rate } = instance.settings
@@ -611,13 +614,15 @@ function paceMs({ facts, instance }: Conversation, grants = 0): number {
  * token, so that the refresh token is still valid when the access token has ended.
  *
  * @param grants how many grants the case makes one after another
+ * @param isWaitedFor whether the case waits for the end of a lifetime
  */
-export function suitableLifeMs(talk: Conversation, attempt: number, grants = 0): number {
+export function suitableLifeMs(talk: Conversation, attempt: number, grants = 0, isWaitedFor = true): number {
   const { facts, instance } = talk
   const distance = (6 + grants) * facts.roundTripMs + 2 * offsetUncertaintyMs(facts.offset) + paceMs(talk, grants)
   const first = 1700 + distance
+  const mostMs = isWaitedFor ? instance.settings.maxWaitMs - roundingMs - first : Number.POSITIVE_INFINITY
   // Three of these are added at the third try: no more than what the run may still wait for.
-  const step = Math.max(1000, Math.min(distance / 2, (instance.settings.maxWaitMs - roundingMs - first) / 3))
+  const step = Math.max(1000, Math.min(distance / 2, mostMs / 3))
   const wanted = instance.clock.controlled
     ? 20_000 + 30 * paceMs(talk)
     : Math.ceil(first + (2 ** (attempt - 1) - 1) * step)

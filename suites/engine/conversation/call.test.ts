@@ -89,9 +89,9 @@ const grantOf = (scope: string): string =>
   `  - { call: manager/auth, auth: none, params: { grantType: api_key_credentials, apiKeyId: a, apiKeySecret: b, scope: [${scope}] }`
 
 describe('wait', () => {
-  const suitable = async (known: Partial<TargetFacts>, tries = 1): Promise<number> => {
+  const suitable = async (known: Partial<TargetFacts>, tries = 1, isWaitedFor = true): Promise<number> => {
     const run = runOf(madeUpTarget({ answer: accepting }), { facts: { ...noFacts(), ...known } })
-    return suitableLifeMs(await openConversation(run), tries)
+    return suitableLifeMs(await openConversation(run), tries, 0, isWaitedFor)
   }
 
   test('a suitable lifetime grows with the round trip and with every try, up to half of that of a refresh token', async () => {
@@ -108,6 +108,7 @@ describe('wait', () => {
     expect(await growth(100)).toBe(3000)
     expect(await growth(1.5)).toBeGreaterThan(3900)
     expect(await suitable({ callsPerSecond: 1 }, 3)).toBeLessThanOrEqual(bareSettings.maxWaitMs - 1000)
+    expect(await suitable({ callsPerSecond: 1 }, 3, false)).toBeGreaterThan(bareSettings.maxWaitMs)
     // Here each wait is at the limit from the first try on.
     expect(await growth(0.4)).toBe(3000)
   })
