@@ -219,7 +219,7 @@ export const tokensWork = 'tokens/authorize'
 
 /** The built-in names of a case (fixtures/README.md); those with a getter are made when they are used. */
 function builtInNames(talk: Conversation, trying: Trying): Names {
-  const { testCase, testKeys, number } = trying
+  const { testCase, testKeys } = trying
   const { run, facts, createdKeys, instance } = talk
   const { scopeNames, solutions, probes } = instance.settings
   const letters = 'abcdefghijklmnopqrstuvwxyz'
@@ -230,7 +230,7 @@ function builtInNames(talk: Conversation, trying: Trying): Names {
   const names: Names = {
     case: testCase.values,
     get life() {
-      made.life ??= suitableLifeMs(talk, number, claimsOf(trying).grants, waitsForATime(trying.scenario))
+      made.life ??= suitableLifeMs(talk, trying)
       return made.life
     },
     apikey: scopeNames.apikey ?? facts.apikey,
@@ -599,7 +599,8 @@ const clearlyBeyondMs = 60_000
 /** The usual number of calls while a token with a requested lifetime is in use. */
 const callsInALife = 4
 
-const waitsForATime = ({ given, steps }: Scenario): boolean =>
+/** Whether a case waits for the end of a lifetime, which must not be longer than the run may wait. */
+const waitsForAnEnd = ({ given, steps }: Scenario): boolean =>
   [...given, ...steps].some((step) => 'wait' in step && typeof step.wait === 'object')
 
 /** How long those calls take at the pace of the target. @param grants a case that makes many grants uses each of them */
@@ -612,20 +613,20 @@ function paceMs({ facts, instance }: Conversation, grants = 0): number {
 /**
  * A lifetime in ms that leaves time for a call before it ends; longer at every new try. At most half the lifetime of a refresh
  * token, so that the refresh token is still valid when the access token has ended.
- *
- * @param grants how many grants the case makes one after another
- * @param isWaitedFor whether the case waits for the end of a lifetime
  */
-export function suitableLifeMs(talk: Conversation, attempt: number, grants = 0, isWaitedFor = true): number {
+export function suitableLifeMs(talk: Conversation, trying: Pick<Trying, 'scenario' | 'testCase' | 'number'>): number {
   const { facts, instance } = talk
+  const { grants } = claimsOf(trying)
   const distance = (6 + grants) * facts.roundTripMs + 2 * offsetUncertaintyMs(facts.offset) + paceMs(talk, grants)
-  const first = 1700 + distance
-  const mostMs = isWaitedFor ? instance.settings.maxWaitMs - roundingMs - first : Number.POSITIVE_INFINITY
-  // Three of these are added at the third try: no more than what the run may still wait for.
-  const step = Math.max(1000, Math.min(distance / 2, mostMs / 3))
+  const firstMs = 1700 + distance
+  const mostMs = waitsForAnEnd(trying.scenario)
+    ? instance.settings.maxWaitMs - roundingMs - firstMs
+    : Number.POSITIVE_INFINITY
+  // The third try adds this three times.
+  const addedMs = Math.max(1000, Math.min(distance / 2, mostMs / 3))
   const wanted = instance.clock.controlled
     ? 20_000 + 30 * paceMs(talk)
-    : Math.ceil(first + (2 ** (attempt - 1) - 1) * step)
+    : Math.ceil(firstMs + (2 ** (trying.number - 1) - 1) * addedMs)
   const { refreshLifeMs = 0 } = facts
   // A refresh token that is granted with an expiry in the past has a wrong expiry, which says nothing about lifetimes.
   return refreshLifeMs > 0 ? Math.min(wanted, Math.floor(refreshLifeMs / 2)) : wanted

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type Answering, accepting, answering, ask, madeUpTarget, runOf } from '../../self/made-up-target.ts'
+import type { Case, Scenario } from '../language/fixture-types.ts'
 import { alterWords } from '../signer/operations.ts'
 import { bareSettings, type Target } from '../target.ts'
 import { suitableLifeMs } from './attempt-case.ts'
@@ -89,28 +90,28 @@ const grantOf = (scope: string): string =>
   `  - { call: manager/auth, auth: none, params: { grantType: api_key_credentials, apiKeyId: a, apiKeySecret: b, scope: [${scope}] }`
 
 describe('wait', () => {
-  const suitable = async (known: Partial<TargetFacts>, tries = 1, isWaitedFor = true): Promise<number> => {
+  const untilEnd = { until: '$end' }
+  const suitable = async (known: Partial<TargetFacts>, number = 1, wait: unknown = untilEnd): Promise<number> => {
     const run = runOf(madeUpTarget({ answer: accepting }), { facts: { ...noFacts(), ...known } })
-    return suitableLifeMs(await openConversation(run), tries, 0, isWaitedFor)
+    const scenario = { given: [{ wait }], steps: [], needs: [] } as unknown as Scenario
+    return suitableLifeMs(await openConversation(run), { scenario, testCase: { values: {} } as Case, number })
   }
 
-  test('a suitable lifetime grows with the round trip and with every try, up to half of that of a refresh token', async () => {
+  test('a suitable lifetime grows with the round trip, up to half of that of a refresh token', async () => {
     const near = await suitable({})
-    expect(await suitable({}, 2)).toBeGreaterThan(near)
     expect(await suitable({ roundTripMs: 700 })).toBeGreaterThan(near + 3 * 700)
     expect(await suitable({ refreshLifeMs: 4000, roundTripMs: 700 })).toBe(2000)
     expect(await suitable({ refreshLifeMs: 0 })).toBe(near)
   })
 
   test('at a slow pace a suitable lifetime grows faster, but not beyond what a run waits for', async () => {
-    const growth = async (callsPerSecond: number) =>
-      (await suitable({ callsPerSecond }, 3)) - (await suitable({ callsPerSecond }))
-    expect(await growth(100)).toBe(3000)
-    expect(await growth(1.5)).toBeGreaterThan(3900)
+    expect((await suitable({ callsPerSecond: 1.5 }, 3)) - (await suitable({ callsPerSecond: 1.5 }))).toBeGreaterThan(
+      3900,
+    )
     expect(await suitable({ callsPerSecond: 1 }, 3)).toBeLessThanOrEqual(bareSettings.maxWaitMs - 1000)
-    expect(await suitable({ callsPerSecond: 1 }, 3, false)).toBeGreaterThan(bareSettings.maxWaitMs)
-    // Here each wait is at the limit from the first try on.
-    expect(await growth(0.4)).toBe(3000)
+    expect(await suitable({ callsPerSecond: 1 }, 3, '1s')).toBeGreaterThan(bareSettings.maxWaitMs)
+    // Here the wait is at the limit from the first try on.
+    expect((await suitable({ callsPerSecond: 0.4 }, 3)) - (await suitable({ callsPerSecond: 0.4 }))).toBe(3000)
   })
 
   test.each([

@@ -658,7 +658,7 @@ describe('a signature of a key', () => {
   test.each([
     [rootKey.id, mac.subarray(0, 20)],
     ['e', sign(null, data, privateKeyPem)],
-  ])('how much padding it has is open, and another text of the same bytes is none: key %s', (id, bytes) => {
+  ])('its padding is open, and any other text of the same bytes is refused: key %s', (id, bytes) => {
     const ecc = createCall({ name: 'e', scope: ['solution'], publicKey })
     const state = after(newState(), [ecc, accepted({ id: 'e', secret: 's' }), 0])
     const text = bytes.toString('base64')
