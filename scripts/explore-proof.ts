@@ -188,14 +188,11 @@ function compare(earlier: readonly ProofLine[], later: readonly ProofLine[]): vo
 
 /** The requirements that only one of two lines about a server calls broken. */
 function differences({ line, other }: { readonly line: ProofLine; readonly other: ProofLine }): string[] {
-  const [before, after] = [line, other].map(
-    ({ found }) => new Set(found.map((one) => `${one.level} ${one.requirement}`)),
+  const namedIn = ({ found }: ProofLine) => new Set(found.map(({ level, requirement }) => `${level} ${requirement}`))
+  const [before, after] = [namedIn(line), namedIn(other)]
+  const told = [...new Set([...before, ...after])].flatMap((name) =>
+    before.has(name) && after.has(name) ? [] : [`${name} only ${before.has(name) ? 'before' : 'after'}`],
   )
-  const only = (mine?: Set<string>, its?: Set<string>): string[] => [...(mine ?? [])].filter((one) => !its?.has(one))
-  const told = [
-    ...only(before, after).map((one) => `${one} only before`),
-    ...only(after, before).map((one) => `${one} only after`),
-  ]
   return told.length === 0 ? [] : [`  differs  ${line.id} (${line.breaks}): ${told.join(', ')}`]
 }
 

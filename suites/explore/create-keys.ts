@@ -112,7 +112,7 @@ export async function createKeys(
   }
 }
 
-/** A token that created a key still works as before, and can be refreshed, which the key outlives. A pair that was revoked before stays so. */
+/** A token that created a key still works and can be refreshed, and the key works after that. A pair that was revoked before stays revoked. */
 async function afterCreation(x: Explorer, creator: Auth, revoked: string | undefined, key?: string): Promise<void> {
   if (revoked !== undefined) await x.call(list(token(revoked)), 'refused')
   const used = pairUsed({ auth: creator })

@@ -260,7 +260,7 @@ function callMs({ log, line: { facts } }: Core): number {
 const endsInMs = ({ options: { timeLeftMs, overtimeMs = Number.POSITIVE_INFINITY } }: Core): number =>
   timeLeftMs() + overtimeMs
 
-/** No call may be made any more: there are none left, or there is no time. */
+/** The calls or the time of the exploration are used up. */
 const isSpent = (core: Core, calls = 1): boolean => core.made + calls > core.limit || core.hasEnded()
 
 type Exchanged = ReturnType<ReturnType<typeof prepare>['conclude']>
