@@ -53,8 +53,9 @@ const check = 'retry/create-key-not-repeated'
 const working = journal([grant(0, 'a'), call(9, 'a')], {}, { scenario: 'plain/token' })
 const scenario = 'create-key/token'
 const silent = (more: Partial<Start>): Journal => journal([], {}, { starts: [start(more)], scenario })
+const made = [{ id: scenario, check }]
 const verdictOn = (...journals: Journal[]): string | undefined =>
-  judgeJournals(journals, [{ id: scenario, check }]).find((one) => one.id === check)?.verdict
+  judgeJournals(journals, made).find((one) => one.id === check)?.verdict
 
 test.each<[string, string, Partial<Start>]>([
   ['warned', 'says ok without a call', { ok: 1 }],
@@ -65,6 +66,8 @@ test.each<[string, string, Partial<Start>]>([
   'the check of a scenario is %s where a client %s in it; nothing is known about one that never calls',
   (verdict, _what, more) => {
     expect([verdictOn(working, silent(more)), verdictOn(silent(more))]).toEqual([verdict, 'not-exercised'])
+    const told = JSON.stringify(judgeJournals([working, silent(more)], made))
+    expect(told.includes('still running after 1 s')).toBe(more.ended !== undefined)
   },
 )
 

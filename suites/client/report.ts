@@ -246,19 +246,19 @@ function reportScenario({ scenarios }: Selected, story: Story, requests: number,
   }
 }
 
-/** Describes how a start of the client ended. */
+/** What a start of the client ended with. */
 function showEnding(ended: Start['ended']): string {
   switch (ended.kind) {
     case 'exit':
       return `exit code ${ended.code}`
     case 'signal':
-      return `ended by ${ended.signal}`
+      return ended.signal
     case 'timeout':
-      return `ended after ${ended.seconds} s`
+      return `SIGKILL, sent after ${ended.seconds} s`
     case 'runaway':
-      return `ended after ${ended.requests} requests`
+      return `SIGKILL, sent after ${ended.requests} requests`
     case 'interrupted':
-      return 'the run was interrupted'
+      return 'SIGKILL, sent because the run was interrupted'
   }
 }
 
