@@ -73,6 +73,7 @@ export default defineConfig({
     // Only for tests that hang: machines differ, and no test asserts a time.
     testTimeout: 600_000,
     hookTimeout: 600_000,
+    expect: { poll: { timeout: 600_000 } },
     // One more than the cores, because the long tests wait a third of their time: for a process, a browser or an expiry. Each more would
     // load all modules once more.
     maxWorkers: availableParallelism() + 1,

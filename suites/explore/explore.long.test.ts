@@ -29,7 +29,7 @@ async function explore(...asked: Parameters<typeof exploreInMemory>) {
 }
 
 const exploreServer = (server: Omit<ServerOptions, 'clock'>, maxCalls: number, controlled = true) =>
-  explore(createHandler({ clock: 'virtual', ...server }), { maxCalls, seconds: 60, controlled })
+  explore(createHandler({ clock: 'virtual', ...server }), { maxCalls, seconds: 3600, controlled })
 
 /** Nothing is sent to it. */
 const nowhere = {
@@ -71,7 +71,7 @@ describe('an exploration', () => {
           if (word !== undefined && word !== '') words.add(word)
         return handle(request)
       }
-      const effort = { maxCalls: shortCalls, seconds: 60, controlled: false }
+      const effort = { maxCalls: shortCalls, seconds: 3600, controlled: false }
       const { findings, calls } = await explore({ handle: watched, context }, { ...ofUrl, ...effort })
       for (const { id, publicKey } of context.state.keys.values())
         if (id !== context.root.id) {

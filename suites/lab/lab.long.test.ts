@@ -5,7 +5,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { loadVectors } from '../engine/language/vectors.ts'
-import { chromiumMissing, launchChromium, obstaclesOn } from '../self/chromium.ts'
+import { chromiumMissing, launchChromium, obstaclesOn, openPage } from '../self/chromium.ts'
 import { openFolder } from '../self/temporary.ts'
 import { labResult } from './compute.ts'
 import { buildLab, serveLab } from './lab-page.ts'
@@ -72,7 +72,7 @@ describe.skipIf(chromiumMissing !== '')(`in Chromium${chromiumMissing}`, () => {
   beforeAll(async () => {
     write('lab.html', await buildLab())
     browser = await launchChromium()
-    page = await browser.newPage()
+    page = await openPage(browser)
     page.on('request', (request) => requests.push(request.url()))
     page.on('pageerror', (error) => complaints.push(String(error)))
     page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()))
@@ -81,7 +81,7 @@ describe.skipIf(chromiumMissing !== '')(`in Chromium${chromiumMissing}`, () => {
 
   afterAll(() => browser?.close())
 
-  const says = (text: string) => page.locator('#verdict', { hasText: text }).waitFor({ timeout: 600_000 })
+  const says = (text: string) => page.locator('#verdict', { hasText: text }).waitFor()
 
   test('a mistake is named while one types, by keyboard alone', async () => {
     await page.getByRole('button', { name: 'Clear all fields' }).click()

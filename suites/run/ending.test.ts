@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
 import type { WireAnswer } from '../engine/target.ts'
 import { madeUpTarget, noCorpus } from '../self/made-up-target.ts'
@@ -82,7 +81,7 @@ test('a worker learns what was prepared and of the end, even if it starts late, 
   ending.end({ kind: 'interrupted', during: 'run' })
   const late = openSide()
   const heard = new Promise<void>((resolve) => late.ending.onEnd(() => resolve()))
-  await Promise.race([heard, setTimeout(5000)])
+  await heard
   expect([early.ending.reason, late.ending.reason]).toEqual([ending.reason, ending.reason])
   expect(kinds).toEqual(['key-noted'])
   for (const end of [close, early.close, late.close]) end()
@@ -101,5 +100,5 @@ test('a run that ends before its first call leaves no bundled server, which woul
   ending.end({ kind: 'time' })
   const request = { url: null, corpus: noCorpus, allow: [], items: [], seed: 1, unique: 'u', channel: 'c' }
   await expect(openRequested(request, { ending, listener: () => {} })).rejects.toThrow('ended')
-  await vi.waitFor(() => expect(servers()).toBe(before), { timeout: 60_000 })
+  await vi.waitFor(() => expect(servers()).toBe(before), { timeout: 600_000 })
 })

@@ -17,7 +17,7 @@ test('with a wrong secret nothing is reported as a finding, and the error says w
   const target = readTargetOptions({ url: server.url, keyId: server.rootKey.id }, env, readTargetFile({}, env))
   if (target === null) throw new RangeError('No target')
   const said: string[] = []
-  const effort = { seed: 1, maxCalls: 50, seconds: 5, walks: 0, fresh: false, requirements: [] }
+  const effort = { seed: 1, maxCalls: 50, seconds: 3600, walks: 0, fresh: false, requirements: [] }
   const allow = { sessions: false, keys: false, limits: false }
   try {
     await expect(exploreUrl(target, { ...effort, allow, say: (text) => said.push(text) })).rejects.toThrow(
@@ -83,7 +83,7 @@ test.each<[string, object, string[]]>([
     ...after([made('narrow', key)]),
     instance: memoryInstance({ handle: watched, clock: context.clock, root, settings: bareSettings }),
     loopback: true,
-    seconds: 60,
+    seconds: 3600,
     requirements: corpus.requirements,
     say: () => {},
   })

@@ -73,7 +73,7 @@ test('a thread tells the cases of an interrupted run that have ended, though vit
   const items = allItems(corpus).map(({ key }) => key)
   const request = { url: null, corpus, allow: [], items, seed: 1, unique: 'u', channel: 'threads-test' }
   expect(await bundledCases(request)).toEqual({ defects: [], stopped: ending.reason })
-  await vi.waitFor(() => expect(passed).not.toEqual([]), { timeout: 60_000 })
+  await vi.waitFor(() => expect(passed).not.toEqual([]), { timeout: 600_000 })
   expect(passed.length).toBeLessThan(items.length)
   close()
 })

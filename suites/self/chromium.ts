@@ -20,13 +20,20 @@ export function launchChromium(): Promise<Browser> {
     '--disable-sync',
     '--no-first-run',
   ]
-  return chromium.launch({ executablePath, args })
+  return chromium.launch({ executablePath, args, timeout: 0 })
+}
+
+/** Opens a page without limits of time, which machines differ in. */
+export async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<Page> {
+  const page = await browser.newPage(options)
+  page.setDefaultTimeout(0)
+  return page
 }
 
 /** Opens a window for one file, which is opened again for each test. What its page complains about, and what it loads, is kept. */
 export async function windowFor(browser: Browser, file: string, options: BrowserContextOptions = {}) {
   const url = pathToFileURL(file).href
-  const page = await (await browser.newContext(options)).newPage()
+  const page = await openPage(browser, options)
   const complaints: string[] = []
   page.on('pageerror', (error) => complaints.push(error.message))
   page.on('console', (message) => complaints.push(message.text()))

@@ -9,7 +9,7 @@ import { packageRoot } from '../engine/language/package-root.ts'
 import { readYaml } from '../engine/language/yaml-source.ts'
 import { readRunOptions } from '../run/options.ts'
 import { startMockServer } from '../targets/bundled.ts'
-import { chromiumMissing, launchChromium } from './chromium.ts'
+import { chromiumMissing, launchChromium, openPage } from './chromium.ts'
 import { freePorts, printedBy } from './printed-by.ts'
 import { isProof, onlyInProof, partUnlessProof } from './proof-form.ts'
 import { shipped } from './sources.ts'
@@ -284,7 +284,7 @@ describe('recipes', () => {
   test.skipIf(!isOpened)(isProof ? inChromium : onlyInProof(inChromium), async () => {
     const browser = await launchChromium()
     try {
-      const page = await browser.newPage()
+      const page = await openPage(browser)
       // WebCrypto exists in secure contexts only, and localhost is one; no server is asked.
       await page.route('http://localhost/', (route) =>
         route.fulfill({ contentType: 'text/html', body: '<!doctype html>' }),

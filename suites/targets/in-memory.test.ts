@@ -7,7 +7,7 @@ import { openWire } from './transport.ts'
 
 type Wire = ReturnType<typeof openWire>
 
-const requestTimeoutMs = 5_000
+const requestTimeoutMs = 600_000
 const secondAddress = '127.0.0.12'
 let server: MockServer
 let wire: Wire

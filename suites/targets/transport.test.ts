@@ -17,7 +17,7 @@ const post = (body: Uint8Array, more: Partial<WireRequest> = {}): WireRequest =>
 
 /** Opens a wire that is closed after the test. */
 function wireTo(baseUrl: string, options: Partial<Parameters<typeof openWire>[0]> = {}) {
-  const wire = openWire({ baseUrl, requestTimeoutMs: 5000, ...options })
+  const wire = openWire({ baseUrl, requestTimeoutMs: 600_000, ...options })
   onTestFinished(() => wire.close())
   return wire
 }
@@ -238,7 +238,7 @@ describe('a connection with a name', async () => {
   const { url, close } = await listening(server)
   afterAll(close)
 
-  const open = (path = '') => wireTo(url + path, { requestTimeoutMs: 60_000, opensSpares: false, mostIdleMs: 1000 })
+  const open = (path = '', mostIdleMs = 600_000) => wireTo(url + path, { opensSpares: false, mostIdleMs })
   const request = post(Buffer.from('{}'), { connection: 'own 0' })
 
   test('a body goes in chunks if that is wanted, and its length is announced otherwise', async () => {
@@ -249,14 +249,17 @@ describe('a connection with a name', async () => {
     expect(lengths).toEqual(['chunked', '2'])
   })
 
-  test('a connection with a name is used again, unless it was idle for long', async () => {
-    const wire = open()
+  test.each([
+    ['used again', 600_000, 1],
+    ['not used again after it was idle for long', 5, 3],
+  ])('a connection with a name is %s', async (_what, mostIdleMs, connections) => {
+    const wire = open('', mostIdleMs)
     ports.clear()
-    for (const pauseMs of [0, 0, 1500]) {
-      await new Promise((resolve) => setTimeout(resolve, pauseMs))
+    for (let call = 0; call < 3; call += 1) {
       await wire.send(request)
+      await new Promise((resolve) => setTimeout(resolve, 20))
     }
-    expect(ports.size).toBe(2)
+    expect(ports.size).toBe(connections)
   })
 
   test('closing the wire ends every call', async () => {
@@ -293,7 +296,7 @@ const inEveryWay = (speakers: Speakers) =>
 async function ask(
   speak: (socket: Socket) => void,
   way: (wire: Wire) => Promise<WireAnswer | undefined>,
-  { host = '127.0.0.1', requestTimeoutMs = 5000, maxAnswerBytes = 10_000 } = {},
+  { host = '127.0.0.1', requestTimeoutMs = 600_000, maxAnswerBytes = 10_000 } = {},
 ): Promise<WireAnswer | undefined> {
   const server = net.createServer((socket) => {
     let seen = ''
@@ -400,7 +403,7 @@ const cutShort: Speakers = [
 
 test.each(inEveryWay(cutShort))('$name is an answer or none $way, and nothing is printed', async ({ speak, send }) => {
   const printed = ['log', 'warn', 'error'].map((name) => vi.spyOn(console, name as 'log').mockImplementation(() => {}))
-  const answer = await ask(speak, send, { requestTimeoutMs: 500 })
+  const answer = await ask(speak, send)
   await new Promise((resolve) => setTimeout(resolve, 20))
   expect(['none', 'answer']).toContain(answer?.kind)
   for (const spy of printed) {

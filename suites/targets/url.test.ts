@@ -12,7 +12,7 @@ import type { Tls } from './transport.ts'
 import { urlTarget } from './url.ts'
 
 const root = { id: 'root', kind: 'secret', secret: 'not-a-secret' } as const
-const given = { root, settings: bareSettings, requestTimeoutMs: 5000, disposable: false }
+const given = { root, settings: bareSettings, requestTimeoutMs: 600_000, disposable: false }
 const targetAt = (url: string, tls?: Tls) => urlTarget({ url, ...given, tls })
 
 const ping = { method: 'POST', path: '/api', headers: [], body: new Uint8Array() }

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import http from 'node:http'
 import net from 'node:net'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { bodyOf, listening } from '../self/local-server.ts'
 import { openProxy } from './proxy.ts'
 import { type Observed, observedOf, type Seen } from './records.ts'
@@ -24,7 +24,7 @@ async function before(url: string, more: Partial<Parameters<typeof openProxy>[0]
     waiting.shift()?.(observed)
   }
   const [begin, other] = [() => {}, () => {}]
-  const here = { host: '127.0.0.1', port: 0, forwards: false, timeoutMs: 10_000 }
+  const here = { host: '127.0.0.1', port: 0, forwards: false, timeoutMs: 600_000 }
   const proxy = await openProxy({ url, ...here, begin, end, other, ...more })
   onTestFinished(() => proxy.close())
   return { ...proxy, seen, next: () => new Promise<Observed>((resolve) => waiting.push(resolve)) }
@@ -109,10 +109,10 @@ test('large bodies, long headers and other paths pass; of a body the beginning i
 })
 
 test.each([
-  ['a dead', 502, async () => 'http://127.0.0.1:9', 'the connection was refused'],
-  ['a silent', 504, () => urlOf(http.createServer(() => {})), 'no answer within'],
-])('%s server gives %i, which is said to be of the proxy', async (_what, status, server, because) => {
-  const { url, next } = await before(await server(), { timeoutMs: 50 })
+  ['a dead', 502, 600_000, async () => 'http://127.0.0.1:9', 'the connection was refused'],
+  ['a silent', 504, 50, () => urlOf(http.createServer(() => {})), 'no answer within'],
+])('%s server gives %i, which is said to be of the proxy', async (_what, status, timeoutMs, server, because) => {
+  const { url, next } = await before(await server(), { timeoutMs })
   const seen = next()
   expect((await fetch(`${url}/api`, { method: 'POST', body: '{}' })).status).toBe(status)
   expect(await seen).toMatchObject({ oursBecause: expect.stringContaining(because) })
@@ -133,27 +133,26 @@ test.each([
       client.once('data', () => end(response, client))
     }),
   )
-  const { url, seen } = await before(server)
+  const { url, seen, next } = await before(server)
+  const told = next()
   client.on('error', () => {}).connect(Number(new URL(url).port), '127.0.0.1')
   client.write(`${head}Content-Length: 2\r\n\r\n{}`)
   await once(client, 'data')
-  await Promise.all(bothEnded)
-  await vi.waitFor(() => expect(seen).toHaveLength(1))
+  await Promise.all([...bothEnded, told])
   // What would tell it again comes in the same turn or the next ones.
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
   expect(seen).toMatchObject([{ answer: null }])
 })
 
 test('a client that goes away ends its call at the server', async () => {
-  let ended: (() => void) | undefined
-  const gone = new Promise<void>((resolve) => (ended = resolve))
-  const server = await urlOf(http.createServer((request) => request.resume().socket.once('close', () => ended?.())))
-  const { url, next } = await before(server)
+  const server = http.createServer()
+  const { url, next } = await before(await urlOf(server))
   const seen = next()
   const socket = net.connect(Number(new URL(url).port), '127.0.0.1')
   socket.write(`${head}Content-Length: 2\r\n\r\n{}`)
-  await once(socket, 'connect')
-  setTimeout(() => socket.resetAndDestroy(), 30)
+  const [request] = (await once(server, 'request')) as [http.IncomingMessage]
+  const gone = once(request.resume().socket, 'close')
+  socket.resetAndDestroy()
   await gone
   expect(await seen).toMatchObject({ answer: null, deliveredMs: null })
 })
