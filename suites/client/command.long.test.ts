@@ -31,8 +31,8 @@ const wrong = ({ checks }: ClientReport): string[] =>
 
 describe('the command', () => {
   test('passes a right client, and prints what it tried', async () => {
-    const only = ['--only', 'plain', '--only', 'error-in-200']
-    const { report, exitCode } = await judge(testClient('plain'), '--auth', 'hmac', ...only)
+    const flags = ['--auth', 'hmac', '--only', 'plain', '--only', 'error-in-200']
+    const { report, exitCode } = await judge(testClient('plain'), ...flags)
     expect([wrong(report), report.verdict, exitCode]).toEqual([[], 'conforms', 0])
     const tried = report.scenarios.map(({ id, ok }) => `${id}: ${ok}`)
     expect(tried.sort()).toEqual(['error-in-200/hmac: 2', 'plain/hmac: 16'])

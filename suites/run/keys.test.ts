@@ -80,7 +80,7 @@ test('of what is left, each line is a key: advice is none, and a key says why it
 
 test('work that fails tells of keys that it created, and not of those of earlier runs', async () => {
   const root = { id: owner.rootId, kind: 'secret', secret: 's' } as const
-  const unused = { settings: bareSettings, requestTimeoutMs: 100, inputs: [], doubts: [] }
+  const unused = { settings: bareSettings, requestTimeoutMs: 600_000, inputs: [], doubts: [] }
   const options: TargetOptions = { ...targetWith(), ...unused, root }
   const sayings = async (made: readonly { id: string; name: string }[]): Promise<string[]> => {
     const said: string[] = []

@@ -16,7 +16,7 @@ import { turnUnlessProof } from './proof-form.ts'
 const corpus = await openCorpus()
 
 /** Everything that a user could declare, so that every case runs. Waiting is not allowed, because it would show nothing here. */
-function targetOf({ requestTimeoutMs = 2000 }: NullServer, url: string): Target {
+function targetOf({ requestTimeoutMs = 600_000 }: NullServer, url: string): Target {
   return urlTarget({
     url,
     root: { id: 'root-key-0001', kind: 'secret', secret: 'secret-of-root-0001' },

@@ -114,7 +114,7 @@ export interface Judgement {
   durationMs: number
 }
 
-const timeoutSeconds = 20
+const timeoutSeconds = 120
 
 /** @param wanted which of the scenarios for the client's ways to authorize to run */
 export async function judgeTestClient(

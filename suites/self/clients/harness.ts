@@ -63,7 +63,7 @@ export interface Ran {
 export function run(command: string[], env: Environment, onLine = (): void => undefined): Promise<Ran> {
   const [program = '', ...args] = command
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { env: { PATH: process.env.PATH, ...env }, timeout: 30_000 })
+    const child = spawn(program, args, { env: { PATH: process.env.PATH, ...env }, timeout: 600_000 })
     const [printed, complaints] = [textOf(child.stdout), textOf(child.stderr)]
     child.stdout.on('data', (part: string) => {
       for (const letter of part) if (letter === '\n') onLine()

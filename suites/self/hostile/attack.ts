@@ -25,7 +25,7 @@ export interface Setup {
   stdoutFile?: string
   /** The text on stdin, with its ms after the start; empty unless given. */
   stdin?: { text: string; afterMs: number }
-  /** Signals to send, each with its ms after the start. */
+  /** Signals to send, each with its ms after the first text on stderr. */
   signals?: { signal: NodeJS.Signals; afterMs: number }[]
   /** Whether to stop reading stdout after the first bytes. */
   closesStdout?: boolean
@@ -141,13 +141,16 @@ function runProcess(setup: Setup, cwd: string, limitMs: number): Promise<Ran> {
   const watch = setInterval(() => {
     ran.peakMiB = Math.max(ran.peakMiB, peakOf(child.pid))
   }, 25)
-  const timers = (setup.signals ?? []).map(({ signal, afterMs }) => setTimeout(() => child.kill(signal), afterMs))
+  const timers = [setTimeout(() => child.kill('SIGKILL'), limitMs)]
+  // Once it prints, it has started and listens to signals, however busy the machine is.
+  child.stderr?.once('data', () => {
+    timers.push(...(setup.signals ?? []).map(({ signal, afterMs }) => setTimeout(() => child.kill(signal), afterMs)))
+  })
   if (setup.stdin !== undefined) {
     const { text, afterMs } = setup.stdin
     child.stdin?.on('error', () => {})
     timers.push(setTimeout(() => child.stdin?.end(text), afterMs))
   }
-  timers.push(setTimeout(() => child.kill('SIGKILL'), limitMs))
   return new Promise((resolve) => {
     child.on('close', (code, signal) => {
       clearInterval(watch)
