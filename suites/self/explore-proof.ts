@@ -12,6 +12,7 @@ import { levelOf } from '../engine/model/judge.ts'
 import { seededRandom } from '../engine/signer/random.ts'
 import { bareSettings, type Instance, type Target, type TargetSettings } from '../engine/target.ts'
 import { type ExploreOptions, openExploration } from '../explore/explore.ts'
+import { listeningFindings } from '../explore/listen.ts'
 import { isShownAgain } from '../report/report.ts'
 import { afterCases, isBroken, tryScenario } from '../run/explore.ts'
 import { openRun } from '../run/run.ts'
@@ -149,19 +150,22 @@ async function askCases(
   for (const item of run.items) outcomes.push(await run.runItem(item))
   await run.end()
   const calls = outcomes.reduce((sum, outcome) => sum + outcome.calls, 0)
-  return { calls, found: outcomes.flatMap(noticedIn), entries: noted, facts: run.facts }
+  return { calls, found: noticedIn(outcomes), entries: noted, facts: run.facts }
 }
 
-function noticedIn({ requirements, key, problem, findings = [] }: CaseOutcome): ProofFinding[] {
-  const byListening = findings.map(({ id, requirement, level, message }): ProofFinding => {
-    const told = { requirement, level, id, message: `${key}: ${message}` }
+/** What the cases showed, and what the model heard beside it, as a run tells it. */
+function noticedIn(outcomes: readonly CaseOutcome[]): ProofFinding[] {
+  const byListening = listeningFindings(outcomes, []).map((one): ProofFinding => {
+    const told = { requirement: one.requirement, level: one.level, id: one.id, message: `${one.case}: ${one.message}` }
     return { by: 'listening', again: '0/0', steps: 0, fixture: null, ...told }
   })
-  const byCase = Object.entries(requirements).flatMap(([requirement, verdict]): ProofFinding[] => {
-    if (verdict !== 'failed' && verdict !== 'warned') return []
-    const told = { requirement, level: verdict === 'failed' ? 'must' : 'implied', message: problem?.kind ?? '' }
-    return [{ by: 'case', id: key, again: '1/1', steps: 0, fixture: null, ...told }]
-  })
+  const byCase = outcomes.flatMap(({ requirements, key, problem }) =>
+    Object.entries(requirements).flatMap(([requirement, verdict]): ProofFinding[] => {
+      if (verdict !== 'failed' && verdict !== 'warned') return []
+      const told = { requirement, level: verdict === 'failed' ? 'must' : 'implied', message: problem?.kind ?? '' }
+      return [{ by: 'case', id: key, again: '1/1', steps: 0, fixture: null, ...told }]
+    }),
+  )
   return [...byCase, ...byListening]
 }
 
