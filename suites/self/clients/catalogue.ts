@@ -124,8 +124,7 @@ export async function judgeTestClient(
   const selected = scenarios.filter(({ id, auth }) => client.auth.includes(auth) && wanted(id))
   const fromMs = Date.now()
   const command = client.command.map((word) => `'${word}'`).join(' ')
-  const { signal } = new AbortController()
-  const journals = await runScenarios(selected, { command, timeoutSeconds, signal })
+  const journals = await runScenarios(selected, { command, timeoutSeconds, signal: new AbortController().signal })
   const results = judgeJournals(journals, selected)
   const ids = (verdict: string): string[] => results.filter((one) => one.verdict === verdict).map(({ id }) => id)
   const messages = results.flatMap(({ id, findings }) => {
