@@ -128,9 +128,10 @@ test.skipIf(!isProof)(
 test('Ctrl-C at any time ends a bundled run with 130', async () => {
   for (const afterMs of isProof ? [0, 250, 500] : [250]) {
     let ended = await interruptRun(afterMs)
-    // Early signals come in time, unless this process was too busy to send one.
-    while (ended.wasOver && afterMs <= 250) ended = await interruptRun(afterMs)
+    // An early signal comes in time, unless this process was too busy to send it.
+    for (let tries = 1; ended.wasOver && tries < 10; tries += 1) ended = await interruptRun(afterMs)
     if (!ended.wasOver) expect(ended.exitCode, ended.printed).toBe(130)
+    else expect(afterMs, 'one of ten early signals comes in time').toBeGreaterThan(250)
   }
 })
 
