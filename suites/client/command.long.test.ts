@@ -138,7 +138,7 @@ describe('a command', () => {
   test('is ended with its whole process group', async () => {
     execFileSync('mkfifo', [at('pipe')])
     const ending = new AbortController()
-    // It opens when a process has the other side, and ends when none has it any more.
+    // It opens when a process opens the other side, and ends when no process holds that side.
     const held = createReadStream(at('pipe')).on('open', () => ending.abort())
     expect(await run(`sleep 3600 > '${at('pipe')}' & wait`, ending)).toMatchObject({ ended: { kind: 'interrupted' } })
     await once(held.resume(), 'end')

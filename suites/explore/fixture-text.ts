@@ -100,7 +100,7 @@ interface FixtureInput {
 /** Thrown where the steps prove nothing about another server; the message says why. */
 class Unsayable extends Error {}
 
-/** A finding as a scenario, or why there is none. */
+/** Writes a finding as a scenario, or says why it cannot be one. */
 export function fixtureText(found: FixtureInput): { fixture: string | null; whyNoFixture?: string } {
   const none = (whyNoFixture: string) => ({ fixture: null, whyNoFixture })
   const input = { ...found, steps: found.steps.map((step) => withWordOfEnding(step, found.endings)) }

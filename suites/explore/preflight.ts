@@ -76,7 +76,7 @@ async function learnSessionNames(x: Explorer, who: string): Promise<void> {
   x.setTerms({ longSessionNames: seen?.answer.kind === 'accepted' })
 }
 
-/** So many removals in a row are right by chance only if ages are known: each could have met any of seventeen sessions. */
+/** A target that removes the right session this many times in a row knows their ages: a guess has one chance in seventeen each time. */
 const removalsTried = 4
 
 /**

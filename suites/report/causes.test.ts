@@ -228,7 +228,7 @@ describe('whether a case is blocked by a failure', () => {
     [true, 'if a test key is missing', testCase('test-keys/bob'), missing('bob')],
     [true, 'if no call is refused', of('authorization/required'), { kind: 'open-to-all', method: 'a/b' }],
     [true, 'if nonsense is accepted', of('authorization/required'), junk('a/b')],
-    [true, 'if a token that is none is refreshed', of('refresh/token'), junk('manager/auth')],
+    [true, 'if something that is no token is refreshed', of('refresh/token'), junk('manager/auth')],
     [true, 'if an expiry is not a timestamp', of('grants/result-access-token-expiry', wrongType), seconds],
     [false, 'but not by another answer', testCase('a', code1, usual), refused],
     [false, 'nor by another call', testCase('a', refused, { exchanges: call('solution/listSolutions', {}) }), refused],

@@ -16,7 +16,7 @@ export const refreshChecks: readonly Check[] = [
   {
     id: 'refresh/old-pair-gone',
     level: 'document',
-    title: 'After a refresh the old pair is not used any more',
+    title: 'After a refresh the old pair is no longer used',
     sentence: 'With refresh_token, a new pair is returned and the old pair is revoked',
     source: 'interface parts 3 and 4.2',
     judge({ story }) {
