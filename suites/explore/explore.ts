@@ -11,7 +11,7 @@ import { type Random, seededRandom } from '../engine/signer/random.ts'
 import type { Explored } from '../report/report.ts'
 import { type Sizes, sizesFor } from './budget.ts'
 import { compareWithoutPublicKey, createKeys } from './create-keys.ts'
-import { type Explorer, type ExplorerOptions, openExplorer, TargetGone } from './explorer.ts'
+import { type Explorer, openExplorer, TargetGone } from './explorer.ts'
 import { collectFindings, type Found } from './findings.ts'
 import { type Caller, callerOf, expectAccepted, expectRefused, keyringOf } from './keyring.ts'
 import { callMatrix, isNamedBy, noCoverage } from './matrix.ts'
@@ -35,6 +35,8 @@ import { valuesOf } from './world-values.ts'
 import { runWorld } from './worlds.ts'
 
 type Wishes = NonNullable<Parameters<typeof callerOf>[2]>
+
+type ExplorerOptions = Parameters<typeof openExplorer>[0]
 
 export interface ExploreOptions extends Wishes, Omit<ExplorerOptions, 'values' | 'timeLeftMs' | 'onCall'> {
   /** Called before each call, with its number, and with how many there will probably be; repetitions count. */

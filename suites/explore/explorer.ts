@@ -69,7 +69,7 @@ export class TargetGone extends Error {}
 
 type NotYetExplored = Parameters<typeof knownBefore>[0]
 
-export interface ExplorerOptions extends NotYetExplored {
+interface ExplorerOptions extends NotYetExplored {
   /** Makes nonces and key pairs. */
   readonly values: Random
   readonly maxCalls: number

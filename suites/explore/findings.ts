@@ -10,7 +10,7 @@ import type { Call, Matchers, State } from '../engine/model/state.ts'
 import { printable } from '../engine/printable.ts'
 import { createRedactor, type Redactor, redactExchange, shorten } from '../engine/redact.ts'
 import { hintText } from '../report/problem-text.ts'
-import { type Finding, type HistoryCall, isShownAgain, type Since } from '../report/report.ts'
+import { type Finding, isShownAgain, type Since } from '../report/report.ts'
 import { bodySigned, type Explorer, isSignedOtherBody, sessionSent } from './explorer.ts'
 import { fixtureText, ownerOf } from './fixture-text.ts'
 import { explainKeys, isAccepted, waysToEndKeys } from './keyring.ts'
@@ -346,7 +346,7 @@ function historyOf(
   { entry }: Candidate,
   steps: readonly Step[],
   sent: (text: string) => string,
-): HistoryCall[] {
+): Finding['history'] {
   const seen = x.log[entry]?.seen ?? []
   const start = Math.min(...seen.map(({ span }) => span.from))
   const told = steps.slice(-1).flatMap(callsOf)

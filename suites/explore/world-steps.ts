@@ -1,8 +1,8 @@
 /** The words of worlds and laws: names and lists with what they stand for, and steps as the explorer makes them. */
 
-import { parseDuration } from '../engine/conversation/attempt-case.ts'
 import { isObject } from '../engine/json.ts'
 import { type RawStep, writtenOut } from '../engine/language/corpus.ts'
+import { parseDuration } from '../engine/language/resolve.ts'
 import type { Json } from '../engine/signer/changed-call.ts'
 import type { Sizes } from './budget.ts'
 import type { Explorer, Seen } from './explorer.ts'

@@ -8,14 +8,13 @@ import { envelopeRequirements } from '../engine/judge/classify.ts'
 import { judgeRequirement } from '../engine/judge/judge-case.ts'
 import {
   type CaseOutcome,
-  type EnvelopeNote,
   type EnvelopeProblem,
   type Problem,
   type ProblemFacts,
   type Verdict,
   worst,
 } from '../engine/judge/problem.ts'
-import type { Corpus } from '../engine/language/fixture-types.ts'
+import type { Corpus, Requirement } from '../engine/language/fixture-types.ts'
 import { printableJson } from '../engine/printable.ts'
 import {
   blockedByKnown,
@@ -32,7 +31,6 @@ import type {
   Explored,
   Finding,
   KnownEntry,
-  Level,
   Meta,
   Plan,
   Report,
@@ -783,7 +781,7 @@ export function envelopeCases(outcomes: readonly CaseOutcome[], isPartial = fals
 function problemOf(
   calls: number,
   requirement: string,
-  notes: EnvelopeNote[],
+  notes: CaseOutcome['envelope'],
   { answers, cutBy }: { answers: number; cutBy: (ProblemFacts & { kind: 'not-run' })['because'] | undefined },
 ): Problem {
   const common = {
@@ -803,7 +801,7 @@ function problemOf(
 export interface RequirementSet {
   version: string
   /** `cases`: keys of the cases that judge it. */
-  requirements: { id: string; level: Level; cases: string[] }[]
+  requirements: { id: string; level: Requirement['level']; cases: string[] }[]
   /** Keys of cases that judge nothing and only observe. */
   observing: string[]
 }
@@ -837,7 +835,11 @@ const brokenOf = ({ requirements }: CaseOutcome): string[] =>
   Object.keys(requirements).filter((id) => requirements[id] === 'failed' || requirements[id] === 'warned')
 
 /** The outcome with only the requirements of the set, at their levels then. */
-function judgeBySet(outcome: CaseOutcome, ids: readonly string[], levels: ReadonlyMap<string, Level>): CaseOutcome {
+function judgeBySet(
+  outcome: CaseOutcome,
+  ids: readonly string[],
+  levels: ReadonlyMap<string, Requirement['level']>,
+): CaseOutcome {
   const known = Object.entries(outcome.requirements).filter(([id]) => ids.includes(id))
   const isBad = (verdict: Verdict): boolean => verdict === 'failed' || verdict === 'warned'
   const requirements = Object.fromEntries(

@@ -61,7 +61,7 @@ export interface RequirementReport extends Omit<Requirement, 'untestable'> {
   gap: boolean
 }
 
-export type Level = Requirement['level']
+type Level = Requirement['level']
 
 /** A problem with its message, which puts the other fields into words. */
 export type ReportedProblem = Problem & { message: string; hint?: Hint & { message: string } }
@@ -121,7 +121,7 @@ export interface Since {
 }
 
 /** One call of a history: a lane for each connection, time to the right. */
-export interface HistoryCall {
+interface HistoryCall {
   connection: string
   /** Since the first call of the history. */
   startMs: number

@@ -1,6 +1,5 @@
 /** What a run will do, before its first request: which cases it selects, the calls that they make, and what stays on the target. */
 
-import { parseDuration } from '../engine/conversation/attempt-case.ts'
 import {
   allItems,
   aloneReasons,
@@ -16,7 +15,7 @@ import { usageError } from '../engine/errors.ts'
 import { counted, groupBy } from '../engine/group.ts'
 import type { Gap } from '../engine/judge/problem.ts'
 import type { CallStep, Corpus, SendStep, Tally } from '../engine/language/fixture-types.ts'
-import { withCase } from '../engine/language/resolve.ts'
+import { parseDuration, withCase } from '../engine/language/resolve.ts'
 import { suggestion } from '../engine/language/yaml-source.ts'
 import { isLoopback } from '../engine/target.ts'
 import { envelopeCases } from '../report/build.ts'

@@ -2,17 +2,21 @@
  * The one place where a run is put together. The command runs it in vitest workers and in the main thread; plain vitest and the self-tests run it in their own
  * process.
  */
-import { allItems, type Item, orderItems } from '../engine/conversation/cases.ts'
+import { allItems, type Item, looksBack, orderItems, skipItem, unjudged } from '../engine/conversation/cases.ts'
 import {
+  type Conversation,
   type CreatedKey,
   closeConversation,
   endRun,
   openConversation,
   type Run,
+  type RunEvent,
   type RunListener,
   standInOf,
   startRun,
 } from '../engine/conversation/conversation.ts'
+import { createTestKey, ensureTestKeys, fewPlacesForKeys } from '../engine/conversation/create-test-keys.ts'
+import { runCase } from '../engine/conversation/run-case.ts'
 import { listSolutions } from '../engine/conversation/send.ts'
 import { noFacts, type TargetFacts } from '../engine/conversation/target-facts.ts'
 import type { CaseOutcome } from '../engine/judge/problem.ts'
@@ -22,10 +26,11 @@ import type { Instance } from '../engine/target.ts'
 import type { listenToCases } from '../explore/listen.ts'
 import { signatureHint } from '../lab/signature-hint.ts'
 import { applyKnown } from '../report/build.ts'
-import { type Capabilities, safetyClasses } from './capabilities.ts'
+import { type Capabilities, safetyClasses, testKeysMade, whyNotRun } from './capabilities.ts'
 import { type Ending, endedTarget } from './ending.ts'
+import { removeKeys } from './keys.ts'
 import { preflight } from './preflight.ts'
-import { createRunner } from './schedule.ts'
+import { createBoard } from './schedule.ts'
 import type { WorkerRequest } from './worker.ts'
 
 interface RunSetup
@@ -139,6 +144,140 @@ export async function openRun(setup: RunSetup) {
     },
     stopReason: () => run.stopping.reason,
     end: () => endRun(run),
+  }
+}
+
+// Items run one after another, or on one server at the same time.
+
+type RanCase = Awaited<ReturnType<typeof runCase>>
+
+/** Runs each item once. On one server, all items start with the first one that is requested. */
+interface Runner {
+  runItem(item: Item): Promise<CaseOutcome>
+  /** Listens to the run: an item that waits does not keep others from running. */
+  listener(event: RunEvent): void
+}
+
+/** Learns when an item really starts, perhaps long before it is requested, and when it has ended. */
+interface Watch {
+  started(item: Item): void
+  /** The item will run again, from its beginning. */
+  requeued(item: Item): void
+  ended(outcome: CaseOutcome): void
+}
+
+export function createRunner(run: Run, items: readonly Item[], capabilities: Capabilities, watch: Watch): Runner {
+  const makesCalls = (item: Item): boolean => whyNotRun(item, capabilities) === undefined
+  const start = async (item: Item): Promise<RanCase> => {
+    const reason = whyNotRun(item, capabilities)
+    return reason === undefined ? runItem(run, item) : skipItem(item, reason)
+  }
+  const watched = async (item: Item): Promise<CaseOutcome> => {
+    watch.started(item)
+    const { mayBeOfOthers: _, ...outcome } = await start(item)
+    watch.ended(outcome)
+    return outcome
+  }
+  if (!run.target.lasting) return { runItem: watched, listener: () => {} }
+  const board = createBoard(items, makesCalls)
+  return runTogether(run, board, { start, watch, testKeyItems: items.filter(makesCalls) })
+}
+
+interface Together {
+  start(item: Item): Promise<RanCase>
+  watch: Watch
+  /** The items whose test keys are created first. */
+  testKeyItems: readonly Item[]
+}
+
+function runTogether(
+  run: Run,
+  board: ReturnType<typeof createBoard>,
+  { start, watch, testKeyItems }: Together,
+): Runner {
+  const { slots } = board
+  const open = once(async () => {
+    const talk = await openConversation(run)
+    talk.grants.onWait(goOn)
+    return talk
+  })
+  // Test keys are created before cases fill the places for keys, and before two cases need the same key.
+  const makeTestKeys = once(async () => createTestKeys(await open(), testKeyItems))
+  const startMore = async (): Promise<void> => {
+    const talk = await open()
+    for (let next = board.next(talk); next !== undefined; next = board.next(talk)) {
+      const slot = next
+      if (!slot.isTestKey) await makeTestKeys()
+      if (!slot.isAgain) watch.started(slot.item)
+      board.begin(slot)
+      start(slot.item).then((ran) => {
+        const { mayBeOfOthers: _, ...outcome } = ran
+        for (const item of board.end(slot, ran, run.stopping.reason === null)) watch.requeued(item)
+        if (!slot.isAgain) watch.ended(outcome)
+        goOn()
+      }, giveUp)
+    }
+  }
+  const giveUp = (error: unknown): void => {
+    for (const slot of slots.values()) slot.fail(error)
+  }
+  let turn: Promise<void> = Promise.resolve()
+  const goOn = (): void => {
+    turn = turn.then(startMore).catch(giveUp)
+  }
+  const setOut = once(async () => goOn())
+  return {
+    runItem: async (item) => {
+      await setOut()
+      const slot = slots.get(item.key)
+      if (slot === undefined) throw new Error(`"${item.key}" is not of this run`)
+      return slot.outcome
+    },
+    listener: (event) => {
+      const slot = event.kind === 'wait-started' || event.kind === 'wait-ended' ? slots.get(event.key) : undefined
+      if (slot === undefined) return
+      slot.isWaiting = event.kind === 'wait-started'
+      if (slot.isWaiting) goOn()
+    },
+  }
+}
+
+/** Runs one item. capabilities.ts has already decided whether it can run; this decides only what the run itself shows. */
+async function runItem(run: Run, item: Item): Promise<RanCase> {
+  if (item.kind === 'test-key') return createTestKey(run, item)
+  const { scenario, testCase } = item
+  const talk = run.shared
+  const makesKeys = scenario.needs.includes('keys') && !looksBack(scenario)
+  if (talk !== null && makesKeys && !scenario.needs.includes('limits')) {
+    const problem = fewPlacesForKeys(talk)
+    if (problem !== undefined) return unjudged(scenario, testCase, 'not-testable', problem)
+  }
+  const before = new Set(talk?.createdKeys.keys)
+  const outcome = await runCase(run, scenario, testCase)
+  if (talk !== null && makesKeys)
+    await removeKeys(
+      talk,
+      [...talk.createdKeys.keys].filter((key) => !before.has(key)),
+    )
+  return outcome
+}
+
+/** Creates the test keys before the cases that use them, each only once. */
+async function createTestKeys(talk: Conversation, items: readonly Item[]): Promise<void> {
+  const { testKeys } = talk.run.corpus
+  const cases = items.filter(({ kind }) => kind === 'case')
+  if (talk.run.stopping.reason !== null) return
+  // Every case that needs a missing test key reports it.
+  for (const name of testKeysMade(cases, { testKeys, kept: [], root: talk.instance.root }))
+    await ensureTestKeys(talk, [name])
+}
+
+/** Returns the same result to everybody who asks. */
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined
+  return () => {
+    made ??= make()
+    return made
   }
 }
 

@@ -3,7 +3,8 @@ import { allItems, type claimsOf, type Item, noClaims } from '../engine/conversa
 import { readScenario } from '../engine/language/corpus.ts'
 import type { TestKey } from '../engine/language/fixture-types.ts'
 import { type Answering, accepting, capabilities, madeUpTarget, noCorpus, runOf } from '../self/made-up-target.ts'
-import { createRunner, nextToStart } from './schedule.ts'
+import { createRunner } from './run.ts'
+import { nextToStart } from './schedule.ts'
 
 type Board = Parameters<typeof nextToStart>[0]
 type Entry = Board['entries'][number]
@@ -29,10 +30,10 @@ const grants = { grants: 1 }
 const fills = { grants: 17, fills: 'sessions' } as const
 const fillsKeys = { makesKeys: true, fills: 'keys' } as const
 const testKey = { isTestKey: true }
+const done = { ...testKey, state: 'done' } as const
 const makesKeys = { makesKeys: true }
 const someRace = { grants: 6, named: 4, races: true }
 const race = { races: true, racesGrants: true, grants: 1, named: 1 }
-const done = { ...testKey, state: 'done' } as const
 test.each<[string, Entry[], string | undefined]>([
   ['nothing beside the first test key', [running('a', {}, testKey), entry('b', {}, testKey), entry('c')], undefined],
   ['the next test key', [entry('a', {}, done), entry('b', {}, testKey), entry('c')], 'b'],
@@ -119,9 +120,8 @@ test('every case of a run comes to its turn', () => {
       Number(one.claims.fills === 'keys') - Number(other.claims.fills === 'keys'),
   )
   const order: string[] = []
-  for (;;) {
-    const started = nextToStart({ ...emptyBoard, entries })
-    if (started === undefined) break
+  const board = { ...emptyBoard, entries }
+  for (let started = nextToStart(board); started !== undefined; started = nextToStart(board)) {
     started.state = 'done'
     order.push(started.key)
   }

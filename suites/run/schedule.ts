@@ -1,107 +1,44 @@
-/** Runs the items of a run. Items on one server run at the same time if they do not disturb each other. */
-import { claimsOf, type Item, looksBack, noClaims, skipItem, unjudged } from '../engine/conversation/cases.ts'
-import { type Conversation, openConversation, type Run, type RunEvent } from '../engine/conversation/conversation.ts'
-import { createTestKey, ensureTestKeys, fewPlacesForKeys } from '../engine/conversation/create-test-keys.ts'
-import { runCase } from '../engine/conversation/run-case.ts'
+/** Which item of a run may start: items on one server run at the same time if they do not disturb each other. Starts nothing itself. */
+import { claimsOf, type Item, noClaims } from '../engine/conversation/cases.ts'
+import type { Conversation } from '../engine/conversation/conversation.ts'
+import type { runCase } from '../engine/conversation/run-case.ts'
 import { unnamedAreFree } from '../engine/conversation/target-facts.ts'
 import { sessionLimit } from '../engine/document.ts'
 import type { CaseOutcome } from '../engine/judge/problem.ts'
-import { type Capabilities, testKeysMade, whyNotRun } from './capabilities.ts'
-import { removeKeys } from './keys.ts'
 
 type RanCase = Awaited<ReturnType<typeof runCase>>
 
-/** Runs each item once. On one server, all items start with the first one that is requested. */
-interface Runner {
-  runItem(item: Item): Promise<CaseOutcome>
-  /** Listens to the run: an item that waits does not keep others from running. */
-  listener(event: RunEvent): void
-}
-
-/** Learns when an item really starts, perhaps long before it is requested, and when it has ended. */
-interface Watch {
-  started(item: Item): void
-  /** The item will run again, from its beginning. */
-  requeued(item: Item): void
-  ended(outcome: CaseOutcome): void
-}
-
-export function createRunner(run: Run, items: readonly Item[], capabilities: Capabilities, watch: Watch): Runner {
-  const start = async (item: Item): Promise<RanCase> => {
-    const reason = whyNotRun(item, capabilities)
-    return reason === undefined ? runItem(run, item) : skipItem(item, reason)
-  }
-  const watched = async (item: Item): Promise<CaseOutcome> => {
-    watch.started(item)
-    const { mayBeOfOthers: _, ...outcome } = await start(item)
-    watch.ended(outcome)
-    return outcome
-  }
-  if (!run.target.lasting) return { runItem: watched, listener: () => {} }
-  return createSchedule(run, items, { start, watch, makesCalls: (item) => whyNotRun(item, capabilities) === undefined })
-}
-
-function createSchedule(
-  run: Run,
-  items: readonly Item[],
-  { start, makesCalls, watch }: { start(item: Item): Promise<RanCase>; makesCalls(item: Item): boolean; watch: Watch },
-): Runner {
+/** The items of a run on one server, from pending to done. @param makesCalls whether an item makes calls; otherwise it claims nothing */
+export function createBoard(items: readonly Item[], makesCalls: (item: Item) => boolean) {
   const slots = new Map(items.map((item) => [item.key, createSlot(item, makesCalls(item))]))
   const board = boardOf([...slots.values()])
-  const open = once(async () => {
-    const talk = await openConversation(run)
-    talk.grants.onWait(goOn)
-    return talk
-  })
-  // Test keys are created before cases fill the places for keys, and before two cases need the same key.
-  const makeTestKeys = once(async () => createTestKeys(await open(), items.filter(makesCalls)))
-  const startMore = async (): Promise<void> => {
-    const talk = await open()
-    for (let next = nextOf(board, talk); next !== undefined; next = nextOf(board, talk)) {
-      if (!next.isTestKey) await makeTestKeys()
-      if (!next.isAgain) watch.started(next.item)
-      const slot = begin(board, next)
-      start(slot.item).then((outcome) => end(slot, outcome), giveUp)
-    }
-  }
-  const end = (slot: Slot, { mayBeOfOthers, ...outcome }: RanCase): void => {
-    const mayRepeat = mayAskAgain(slot) && run.stopping.reason === null
-    if (mayRepeat && slot.sharedTokens && isDoubtful(outcome) && mayBeOfOthers !== 'time')
-      for (const one of doubt(board)) watch.requeued(one.item)
-    slot.isAgain = mayRepeat && (mayBeOfOthers !== undefined || (slot.sharedTokens && board.isDoubted))
-    slot.state = slot.isAgain ? 'pending' : 'done'
-    if (slot.isAgain) watch.requeued(slot.item)
-    else {
-      watch.ended(outcome)
-      if (mayRepeat && slot.sharedTokens) slot.held = outcome
-      else slot.settle(outcome)
-    }
-    if (board.entries.every(({ state }) => state === 'done'))
-      for (const one of board.entries) if (one.held !== null) one.settle(one.held)
-    goOn()
-  }
-  const giveUp = (error: unknown): void => {
-    for (const slot of slots.values()) slot.fail(error)
-  }
-  let turn: Promise<void> = Promise.resolve()
-  const goOn = (): void => {
-    turn = turn.then(startMore).catch(giveUp)
-  }
-  const setOut = once(async () => goOn())
   return {
-    runItem: async (item) => {
-      await setOut()
-      const slot = slots.get(item.key)
-      if (slot === undefined) throw new Error(`"${item.key}" is not of this run`)
-      return slot.outcome
-    },
-    listener: (event) => {
-      const slot = event.kind === 'wait-started' || event.kind === 'wait-ended' ? slots.get(event.key) : undefined
-      if (slot === undefined) return
-      slot.isWaiting = event.kind === 'wait-started'
-      if (slot.isWaiting) goOn()
-    },
+    slots,
+    /** The next item that may start now; call it again after each start. */
+    next: (talk: Conversation): Slot | undefined => nextOf(board, talk),
+    begin: (slot: Slot): void => begin(board, slot),
+    /**
+     * An item has run: it is settled, or runs again. @param mayRepeat false where the run ends
+     *
+     * @returns the items that run again
+     */
+    end: (slot: Slot, ran: RanCase, mayRepeat: boolean): Item[] => end(board, slot, ran, mayRepeat),
   }
+}
+
+/** Settles an item, or prepares it to run again. */
+function end(board: Board, slot: Slot, { mayBeOfOthers, ...outcome }: RanCase, mayRepeatAny: boolean): Item[] {
+  const mayRepeat = mayRepeatAny && mayAskAgain(slot)
+  const isShared = mayRepeat && slot.sharedTokens
+  const again = isShared && isDoubtful(outcome) && mayBeOfOthers !== 'time' ? doubt(board) : []
+  slot.isAgain = mayRepeat && (mayBeOfOthers !== undefined || (slot.sharedTokens && board.isDoubted))
+  slot.state = slot.isAgain ? 'pending' : 'done'
+  if (slot.isAgain) again.push(slot)
+  else if (isShared) slot.held = outcome
+  else slot.settle(outcome)
+  if (board.entries.every(({ state }) => state === 'done'))
+    for (const one of board.entries) if (one.held !== null) one.settle(one.held)
+  return again.map(({ item }) => item)
 }
 
 const isDoubtful = ({ verdict }: CaseOutcome): boolean => ['failed', 'warned', 'blocked'].includes(verdict)
@@ -117,15 +54,6 @@ function doubt(board: Board): Slot[] {
   const held = board.entries.filter((slot) => slot.held !== null)
   for (const slot of held) Object.assign(slot, { held: null, isAgain: true, state: 'pending' })
   return held
-}
-
-/** Returns the same result to everybody who asks. */
-function once<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined
-  return () => {
-    made ??= make()
-    return made
-  }
 }
 
 /** Grants queue if this part of the calls that may be under way at once wait: a few may wait for another user than the next case. */
@@ -147,45 +75,12 @@ function nextOf(board: Board, { limit, facts, instance, grants }: Conversation):
 const mayAskAgain = ({ hadCompany, isAgain, claims }: Slot): boolean =>
   hadCompany && !isAgain && !claims.makesKeys && claims.fills === null
 
-/** Creates the test keys before the cases that use them, each only once. */
-async function createTestKeys(talk: Conversation, items: readonly Item[]): Promise<void> {
-  const { testKeys } = talk.run.corpus
-  const cases = items.filter(({ kind }) => kind === 'case')
-  if (talk.run.stopping.reason !== null) return
-  // Every case that needs a missing test key reports it.
-  for (const name of testKeysMade(cases, { testKeys, kept: [], root: talk.instance.root }))
-    await ensureTestKeys(talk, [name])
-}
-
-// One item.
-
-/** Runs one item of a run. capabilities.ts has already decided whether it can run; this decides only what the run itself shows. */
-async function runItem(run: Run, item: Item): Promise<RanCase> {
-  if (item.kind === 'test-key') return createTestKey(run, item)
-  const { scenario, testCase } = item
-  const talk = run.shared
-  const makesKeys = scenario.needs.includes('keys') && !looksBack(scenario)
-  if (talk !== null && makesKeys && !scenario.needs.includes('limits')) {
-    const problem = fewPlacesForKeys(talk)
-    if (problem !== undefined) return unjudged(scenario, testCase, 'not-testable', problem)
-  }
-  const before = new Set(talk?.createdKeys.keys)
-  const outcome = await runCase(run, scenario, testCase)
-  if (talk !== null && makesKeys)
-    await removeKeys(
-      talk,
-      [...talk.createdKeys.keys].filter((key) => !before.has(key)),
-    )
-  return outcome
-}
-
 // The place of an item in the schedule.
 
 type Claims = ReturnType<typeof claimsOf>
 
 type Slot = ReturnType<typeof createSlot>
 
-/** @param makesCalls whether the item makes calls; otherwise it claims nothing */
 function createSlot(item: Item, makesCalls: boolean) {
   let settle: (outcome: CaseOutcome) => void = () => {}
   let fail: (error: unknown) => void = () => {}
@@ -219,7 +114,7 @@ function createSlot(item: Item, makesCalls: boolean) {
 }
 
 /** Records that an item starts while others run. */
-function begin({ entries }: Board, slot: Slot): Slot {
+function begin({ entries }: Board, slot: Slot): void {
   slot.sharedTokens = false
   for (const other of entries) {
     if (other.state !== 'running') continue
@@ -231,7 +126,6 @@ function begin({ entries }: Board, slot: Slot): Slot {
   }
   slot.state = 'running'
   slot.startedAs = 1 + Math.max(...entries.map(({ startedAs }) => startedAs))
-  return slot
 }
 
 // The rules by which cases of one target run at the same time without disturbing each other.

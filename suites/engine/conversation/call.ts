@@ -4,7 +4,7 @@ import { SuiteError } from '../errors.ts'
 import { defined, isObject } from '../json.ts'
 import type { Called } from '../judge/judge-case.ts'
 import { basicWords, readDeviations } from '../language/deviations.ts'
-import type { Auth, BodyForm } from '../language/fixture-types.ts'
+import type { Auth, CallStep } from '../language/fixture-types.ts'
 import { cutLetterForms, bodyForms as sameJson } from '../signer/bodies.ts'
 import { utf8 } from '../signer/bytes.ts'
 import {
@@ -43,7 +43,7 @@ export interface CallSpec extends AnySpec {
   params: unknown
   /** Chosen where undefined. */
   id?: unknown
-  form?: BodyForm | undefined
+  form?: CallStep['body'] | undefined
   /** Changes of its parts, applied to the bytes that would otherwise be sent. */
   changes?: readonly Change[] | undefined
   /** What its nonce looks like. */
@@ -88,7 +88,7 @@ const forms: typeof sameJson = {
 export const bodyForms: readonly string[] = Object.keys(forms)
 
 /** Writes a call in one of these forms, or of those that `explore` uses, which may say more or other than the call; `{ size }` pads with spaces at the beginning of the object to that many bytes. */
-export function writeBody(members: readonly Member[], form: BodyForm = 'compact'): string {
+export function writeBody(members: readonly Member[], form: CallStep['body'] = 'compact'): string {
   const written = JSON.stringify(Object.fromEntries(members))
   if (typeof form === 'string') return (forms[form] ?? sameJson[form] ?? cutLetterForms[form])?.(written) ?? written
   return `{${' '.repeat(Math.max(0, form.size - Buffer.byteLength(written)))}${written.slice(1)}`

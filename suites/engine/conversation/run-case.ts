@@ -1,36 +1,62 @@
 /** Runs one case, as often as what happened meanwhile makes worthwhile, and returns its outcome. */
 
-import { sessionLimit } from '../document.ts'
-import { membersIn, membersOf } from '../json.ts'
-import { describe } from '../judge/classify.ts'
+import { SuiteError } from '../errors.ts'
+import { type JsonObject, membersIn, membersOf } from '../json.ts'
+import { showJson, summarizeAnswer } from '../judge/classify.ts'
 import {
   type Attempt,
   type Called,
   type CaseStop,
-  type Exchanged,
+  endOfTimestampsMs,
+  expiryProblem,
+  judgeStep,
+  readable,
+  roundingMs,
+  stepEnd,
   stopsOf,
   type TakenStep,
+  takenStep,
 } from '../judge/judge-case.ts'
-import type { CaseOutcome, Hint, Obstacle, ProblemFacts } from '../judge/problem.ts'
-import type { Auth, Case, Scenario, Step } from '../language/fixture-types.ts'
-import { caseKey, withCase } from '../language/resolve.ts'
-import { shortName, uniqueLength } from '../signer/random.ts'
-import { attemptCase, tokensWork } from './attempt-case.ts'
-import { claimsOf, hasRace, limitOf, namesIn, testKeysUsed, unjudged } from './cases.ts'
+import type { CaseOutcome, Effect, Obstacle, ProblemFacts } from '../judge/problem.ts'
+import type { CallStep, Case, Scenario, SendStep, Step } from '../language/fixture-types.ts'
 import {
-  actor,
+  caseKey,
+  judgementOf,
+  type Names,
+  parseDuration,
+  referencesIn,
+  resolve,
+  UnresolvedReference,
+  valueAt,
+  withCase,
+} from '../language/resolve.ts'
+import { claimsOf, hasRace, limitOf, provesOf, testKeysUsed, unjudged } from './cases.ts'
+import {
   type Conversation,
+  type CreatedKey,
   closeConversation,
+  isMustIn,
   isSendable,
-  type KeyTries,
   openConversation,
   type Run,
   standInOf,
+  UnsendableCredentials,
+  UnusableValue,
 } from './conversation.ts'
 import { ensureTestKeys } from './create-test-keys.ts'
+import { observationOf } from './observed.ts'
 import { recordCase } from './outcome.ts'
-import { isAway, keyCalledWith, listSolutions, makeCall, noticeGone, serverNow } from './send.ts'
-import { mayBeLost, noteLost, requestsSession } from './target-facts.ts'
+import { isAway, listSolutions, makeCall, makeCalls, sendRaw, serverNow } from './send.ts'
+import { causeByOthers, explainRefusal, findSpoiler } from './spoilers.ts'
+import { builtInNames, callSpec, hasRounds, rawSpec, roundsOf } from './step-calls.ts'
+import {
+  mayBeLost,
+  noteLost,
+  noteSilence,
+  offsetUncertaintyMs,
+  patienceForRefusalMs,
+  type TargetFacts,
+} from './target-facts.ts'
 
 /** How often a case is tried when the server's clock jumps, a call is throttled, an answer comes too late or a preparation no longer holds. */
 const mostTries = 3
@@ -38,7 +64,7 @@ const mostTries = 3
 /** What a case showed, and whether the cases that ran at the same time may be the reason. */
 interface RanCase extends CaseOutcome {
   /** `time`: they only made its calls late. */
-  mayBeOfOthers?: 'time' | 'tokens'
+  mayBeOfOthers?: NonNullable<ReturnType<typeof causeByOthers>>
 }
 
 /** Runs one case and returns its outcome. Never throws because of the target's behaviour. */
@@ -145,22 +171,6 @@ const isLostOnTheWay = ({ kind, inPreparation, called }: CaseStop): boolean =>
 const mayRepeatLost = ({ facts, instance }: Conversation, scenario: Scenario): boolean =>
   !instance.clock.controlled && mayBeLost(facts) && limitOf(scenario) !== 'keys'
 
-/** Other cases may end a token, slow an answer down or cause throttling. They cannot make the target accept a call that it would refuse. */
-function causeByOthers(stops: readonly CaseStop[]): RanCase['mayBeOfOthers'] {
-  if (stops.length > 0 && stops.every(isLate)) return 'time'
-  return stops.some((stop) => isLate(stop) || isRefusedInstead(stop)) ? 'tokens' : undefined
-}
-
-function isLate({ kind, problem, called }: CaseStop): boolean {
-  if (kind === 'too-late' || problem.kind === 'token-ended') return true
-  if (problem.kind === 'preparation-lost' && problem.because.kind === 'token-expired') return true
-  return called.some(({ answer }) => answer.outcome === 'broken' || answer.outcome === 'throttled')
-}
-
-// What else can be behind a verdict: a lock, removed sessions, a misread secret.
-
-const createApiKey = 'manager/createApiKey'
-
 /** Returns why a case cannot even begin, because of what the run has shown so far; undefined if it can. */
 function obstacleBefore({ run, facts }: Conversation, scenario: Scenario, testCase: Case): Obstacle | undefined {
   if (run.stopping.reason !== null) return { kind: 'not-run', because: run.stopping.reason }
@@ -195,362 +205,393 @@ function noteSpoilt(run: Run, scenario: Scenario, { key, verdict }: Pick<CaseOut
     run.spoilt.set(limit, key)
 }
 
-/** A case after its last step. */
-interface Suspect {
+// One try: its steps in order until one ends it, each with its calls or its wait, and each judged.
+
+type PlacedStep = Attempt['left'][number]
+
+type Trying = Parameters<typeof builtInNames>[1]
+
+interface CaseContext {
   talk: Conversation
-  scenario: Scenario
-  testCase: Case
-  stops: readonly CaseStop[]
-  /** How many removed keys, and creations that were refused or not answered before the case, may count towards the limit of keys. */
-  perhapsCounted: number
+  names: Names
+  /** Names that have no value because a `refused-or` step was refused; later steps that use them are skipped. */
+  notGiven: Set<string>
+  /** Names of times that the case requested. Judging by them needs no knowledge of the server's clock. */
+  requestedTimes: Set<string>
+  /** The case that left more keys than the limit allows, so that counting them says nothing. */
+  spoilt: string | undefined
 }
 
-interface Spoiler {
-  verdict: 'blocked' | 'not-testable'
-  problem: ProblemFacts
-  /** It is over, so the case is worth another try. */
-  hasEnded?: true
-}
-
-/** Finds out what happened to the target meanwhile, if it makes the case prove nothing. */
-async function findSpoiler(suspect: Suspect): Promise<Spoiler | undefined> {
-  const { talk, stops } = suspect
-  const { target, stopping } = talk.run
-  const mayAsk = (): boolean => target.lasting && stopping.reason === null
-  const ended = (): Spoiler | undefined =>
-    stopping.reason === null
-      ? undefined
-      : { verdict: 'blocked', problem: { kind: 'not-run', because: stopping.reason } }
-  if (stops.some(isUnanswered)) {
-    await noticeGone(talk)
-    if (stopping.reason !== null) return ended()
+/** Runs the given steps and then the others, in order, until one ends the case. */
+async function attemptCase(talk: Conversation, trying: Trying): Promise<Attempt> {
+  const { scenario, testCase } = trying
+  const names = builtInNames(talk, trying)
+  const spoilt = talk.run.target.lasting && limitOf(scenario) === 'keys' ? talk.run.spoilt.get('keys') : undefined
+  const context = { talk, names, notGiven: new Set<string>(), requestedTimes: new Set<string>(), spoilt }
+  const isMust = isMustIn(talk.run.corpus)
+  const steps = placeSteps(scenario, testCase)
+  const taken: TakenStep[] = []
+  const left: PlacedStep[] = []
+  // A count is no preparation: what later steps say of other requirements is judged, whatever was counted.
+  let counted: PlacedStep | undefined
+  for (const [index, placed] of steps.entries()) {
+    if (counted?.proves.some((id) => placed.proves.includes(id))) {
+      left.push(placed)
+      continue
+    }
+    const one = await takeStep(context, placed)
+    taken.push(one)
+    const { kind } = one.verdict
+    // A warning ends nothing: the steps after it can still be judged.
+    const ends = kind === 'broke' ? one.proves.some(isMust) : kind !== 'held' && kind !== 'nothing-expected'
+    if (!ends) continue
+    const unjudged = placed.proves.filter((id) => !one.proves.includes(id))
+    if (unjudged.length > 0) left.push({ ...placed, proves: unjudged })
+    const isCount = isUpperBound(placed) && (spoilt !== undefined || (kind === 'broke' && hasRace(scenario)))
+    if (!isCount || counted !== undefined) return { taken, left: [...left, ...steps.slice(index + 1)] }
+    counted = placed
   }
-  // If the run ends meanwhile, it stays open whether a lock was behind a refusal.
-  const lockOf = async (isMeant: (tries: KeyTries) => boolean): Promise<Spoiler | undefined> =>
-    mayAsk() && stops.some(isRefusedInstead) ? ((await meetLock(suspect, isMeant)) ?? ended()) : undefined
-  const lock = await lockOf(({ way }) => way !== 'grant')
-  if (lock !== undefined) return lock
-  if (mayAsk() && (await hasNoPlaceForKeys(suspect))) {
-    const created = talk.createdKeys.keys.length
-    // Either creation is broken, or a run before took all places of a target that should be fresh.
-    const verdict = target.fresh && created === 0 ? 'blocked' : 'not-testable'
-    return { verdict, problem: { kind: 'no-place-for-keys', fresh: target.fresh, created } }
-  }
-  if (mayAsk() && (await hasNoRoomForSessions(suspect)))
-    return { verdict: 'blocked', problem: { kind: 'no-room-for-sessions' } }
-  return (await lockOf(({ way }) => way === 'grant')) ?? placesUsedBefore(suspect)
+  return { taken, left }
 }
 
-/** A call should have been accepted and was refused. */
-const isRefusedInstead = ({ step, called }: Pick<CaseStop, 'step' | 'called'>): boolean =>
-  !('wait' in step) && step.expect !== 'refused' && called.some(isRefused)
+/** Whether a step checks that at most a number of credentials work. */
+const isUpperBound = ({ step, given }: PlacedStep): boolean =>
+  !given && 'tally' in step && String(step.tally?.accepted).startsWith('at-most')
 
-const isRefused = ({ answer }: Called): boolean => answer.outcome === 'refused'
+function placeSteps(scenario: Scenario, testCase: Case): PlacedStep[] {
+  const everything = provesOf({ scenario, testCase })
+  const own = testCase.proves ?? scenario.proves
+  const place =
+    (given: boolean) =>
+    (raw: Step): PlacedStep => {
+      const step = withCase(raw, testCase.values)
+      return { step, given, proves: given ? everything : (step.proves ?? own) }
+    }
+  return [...scenario.given.map(place(true)), ...scenario.steps.map(place(false))]
+}
 
-const isUnanswered = ({ called }: CaseStop): boolean => called.some(({ answer }) => isAway(answer))
+/** Runs one step and has it judged. */
+async function takeStep(context: CaseContext, placed: PlacedStep): Promise<TakenStep> {
+  const { talk, names, spoilt } = context
+  const { step } = placed
+  const { reason } = talk.run.stopping
+  if (reason !== null) return takenStep(placed, stepEnd('blocked', { kind: 'not-run', because: reason }))
+  if (spoilt !== undefined && isUpperBound(placed))
+    return takenStep(placed, stepEnd('blocked', { kind: 'limit-spoilt', what: 'keys', by: spoilt }))
+  try {
+    if ('wait' in step) {
+      const wait = resolve(step.wait, names) as Wait
+      const end = await waitStep(talk, wait, isRequestedTime(step.wait, context))
+      return takenStep(placed, end ?? { kind: 'nothing-expected' })
+    }
+    return await takeCalls(context, { ...placed, step })
+  } catch (error) {
+    return takenStep(placed, judgeNotCalled(error, placed, context))
+  }
+}
+
+type Calling = PlacedStep & { step: Exclude<Step, { wait: unknown }> }
+
+async function takeCalls(context: CaseContext, placed: Calling): Promise<TakenStep> {
+  const { talk, names, notGiven } = context
+  const { step, given, proves } = placed
+  const { unless } = step as Partial<CallStep>
+  if (unless !== undefined && names[unless.slice(1)] !== undefined)
+    return takenStep(placed, { kind: 'nothing-expected' })
+  const calls = await perform(talk, step, names)
+  const kept = Object.entries(step.keep ?? {})
+  for (const [name, path] of kept) {
+    const values = calls.map((called) => valueAt(readable(called), path)).filter((value) => value !== undefined)
+    names[name] = hasRounds(step) ? values : values[0]
+    if (path === requestedTime) context.requestedTimes.add(name)
+  }
+  if (calls.length === 0) {
+    const isEmpty = judgementOf(step) !== undefined
+    const end = stepEnd('not-testable', { kind: 'empty-list', list: String(step.for) })
+    return takenStep(placed, isEmpty ? end : { kind: 'nothing-expected' })
+  }
+  noteSessionFacts(talk.facts, step, calls)
+  const observed = observationOf(step, calls, names)
+  if (observed !== undefined) return takenStep(placed, { kind: 'nothing-expected' }, calls, observed)
+  const judgesByOwnTime = isRequestedTime(step.before, context)
+  const verdict = judgeStep(step, calls, names, {
+    given,
+    proves,
+    schemas: talk.run.corpus.schemas,
+    clockIsKnown: isClockKnown(talk) || judgesByOwnTime,
+    tokenClockAheadMs: judgesByOwnTime ? 0 : tokenClockDoubt(talk.facts).aheadMs,
+    refreshLifeMs: talk.facts.refreshLifeMs,
+    judgeRefusal: talk.run.judgeRefusal,
+  })
+  if (verdict.kind === 'held') {
+    const isOptional = typeof step.expect === 'object' && 'refused-or' in step.expect
+    if (isOptional && verdict.sides.includes('refused')) for (const [name] of kept) notGiven.add(name)
+  }
+  return takenStep(placed, verdict, calls)
+}
+
+/** The path of a time that follows from the request alone, not from anything the server reported. */
+const requestedTime = 'sent.expiry'
+
+const isRequestedTime = (wait: unknown, { requestedTimes }: CaseContext): boolean =>
+  referencesIn(wait).some(({ reference }) => requestedTimes.has(reference))
+
+/** The verdict on a step whose call could not be made. */
+function judgeNotCalled(
+  error: unknown,
+  { step, given, proves }: PlacedStep,
+  { notGiven }: CaseContext,
+): TakenStep['verdict'] {
+  if (error instanceof UnresolvedReference) {
+    const [name = ''] = error.reference.slice(1).split('.')
+    if (!notGiven.has(name)) return stepEnd('blocked', { kind: 'value-missing', reference: error.reference })
+    // The values that this step would have kept are missing too.
+    for (const kept of Object.keys(('keep' in step && step.keep) || {})) notGiven.add(kept)
+    return { kind: 'nothing-expected' }
+  }
+  if (error instanceof UnusableValue) {
+    return stepEnd('blocked', { kind: 'value-unusable', wanted: error.wanted, got: error.got })
+  }
+  if (error instanceof UnsendableCredentials && error.isToken && !('wait' in step) && step.expect !== 'refused') {
+    return stepEnd(!given && proves.includes(tokensWork) ? 'broke' : 'blocked', { kind: 'token-unsendable' })
+  }
+  // The mistake changes nothing at this target: its scheme word may already be in capitals.
+  if (error instanceof SuiteError && error.code === 'fixture') {
+    return stepEnd('not-testable', { kind: 'cannot-be-sent', reason: error.message })
+  }
+  throw error
+}
+
+/** The requirement that access tokens authorize calls: a token breaks it that no header can carry. */
+const tokensWork = 'tokens/authorize'
+
+/** Makes every call of a step: one, or those of repeat, parallel or for. */
+async function perform(talk: Conversation, step: CallStep | SendStep, names: Names): Promise<Called[]> {
+  if (!('send' in step) && (step.parallel !== undefined || step.beside !== undefined))
+    return performTogether(talk, step, names)
+  const rounds = roundsOf(step, names)
+  const make = async (round: Names): Promise<Called> => {
+    const called = await makeRound(talk, step, round, rounds.length)
+    if (mayBeRefused(step)) await confirmRefusals(talk, [called])
+    return called
+  }
+  if (talk.limit.atOnce > 1 && !isOrdered(step)) return Promise.all(rounds.map(make))
+  const calls: Called[] = []
+  for (const [index, round] of rounds.entries()) {
+    calls.push(await make(round))
+    if (talk.limit.atOnce > 1 && isFull(step, calls))
+      return [...calls, ...(await Promise.all(rounds.slice(index + 1).map(make)))]
+  }
+  return calls
+}
+
+/** After this number of refusals in a row a limit counts as reached. */
+const refusalsWhenFull = 2
 
 /**
- * A locked key is refused every time. A server that refuses only some right calls, such as those whose nonce has a plus sign, accepts one of
- * this many.
+ * Whether the creations of a step meet the limit of keys. Those that follow change nothing then, so they may be under way at once. If one is
+ * accepted all the same, the limit must hold for simultaneous creations too.
  */
-const triesOfLock = 6
-/** Fewer wrong tries, one after another, lock no created key. */
-const fewestWrong = 4
-/** The pause before each new try of a locked key, in ms; they grow, because a try may start the lock again. */
-const waitsForLock = [2000, 4000, 8000, 16_000]
-/** After this many keys and ways that stayed refused, no other is waited for: a server that refuses all of them must not make the run much longer. */
-const mostShut = 2
+function isFull(step: CallStep | SendStep, calls: readonly Called[]): boolean {
+  if ('send' in step || step.call !== 'manager/createApiKey') return false
+  const last = calls.slice(-refusalsWhenFull)
+  return last.length === refusalsWhenFull && last.every(({ answer }) => answer.outcome === 'refused')
+}
+
+/** Whether the rounds of a step must run one after another. They need not if they change nothing and only their sum counts. */
+function isOrdered(step: CallStep | SendStep): boolean {
+  if ('send' in step || step.call !== 'solution/listSolutions') return true
+  // A server may answer repeated calls differently one after another than all at once.
+  return step.observe !== undefined && step.for === undefined
+}
 
 /**
- * A server may lock a key after wrong tries: for how long, and in which ways to call, is open. It is seen where a key is refused again and
- * again, in a way in which it was accepted before, on used and on new connections: a refusal on used ones alone is no lock. A lock that ends
- * is waited out. If the lock of the root key does not end, the run ends.
+ * Calls at once: equal ones, one of them for each item of `for`, and others beside them. Only the calls of the step itself are judged, so what
+ * those beside keep is kept here. Every second race uses connections that carried calls before, unless the step says which.
  */
-async function meetLock(
-  { talk, stops, scenario }: Suspect,
-  isMeant: (tries: KeyTries) => boolean,
-): Promise<Spoiler | undefined> {
-  const { tries } = talk
-  const { stopping, target } = talk.run
-  const refused = stops.filter(isRefusedInstead).flatMap(({ called }) => called.filter(isRefused))
-  const called = refused.map(({ request }) => keyCalledWith(request))
-  const involved = new Set(called.map((key) => key?.id))
-  // A lock begins with a wrong call. A creation beyond the limit may have removed the key.
-  const removed = new Set(
-    called.flatMap((key) => {
-      const known = key && tries.get(`${key.way} ${key.id}`)
-      return known?.wasAccepted && known.firstRefused === 'right' ? [known.id] : []
-    }),
+async function performTogether(talk: Conversation, step: CallStep, names: Names): Promise<Called[]> {
+  const { for: items, beside = [], ...race } = step
+  const rounds = items === undefined ? [names] : roundsOf({ ...step, parallel: undefined } as never, names)
+  const others = beside.map((one): CallStep => ({ ...one, at: step.at }))
+  const calls: Called[] = []
+  for (const [round, inRound] of rounds.entries()) {
+    const connections = step.connections ?? (round % 2 === 0 ? 'new' : 'warm')
+    const racers = roundsOf(race, inRound)
+    const sharedBy = rounds.length * (racers.length + others.length)
+    const specs = [
+      ...racers.map((one) => callSpec(talk, race, one)),
+      ...others.map((one) => callSpec(talk, one, inRound)),
+    ].map((spec) => ({ ...spec, warmConnection: connections === 'warm', sharedBy }))
+    if (connections === 'warm') await warmUp(talk, specs.length)
+    const made = await makeCalls(talk, specs)
+    await talk.instance.endRaces?.()
+    const judged = made.slice(0, racers.length)
+    if (mayBeRefused(step)) await confirmRefusals(talk, judged)
+    for (const [at, called] of made.slice(racers.length).entries())
+      for (const [name, path] of Object.entries(beside[at]?.keep ?? {})) names[name] = valueAt(readable(called), path)
+    for (const called of judged) calls.push({ ...called, race: { round, connections } })
+  }
+  return calls
+}
+
+/** Makes ordinary calls at once, so that enough connections are open for a race. */
+async function warmUp(talk: Conversation, connections: number): Promise<void> {
+  const call = { method: 'solution/listSolutions', params: {}, auth: { key: 'root' }, warmConnection: true } as const
+  await makeCalls(
+    talk,
+    Array.from({ length: connections }, () => call),
   )
-  const root = talk.testKeys.get(actor(talk, 'root'))?.id
-  for (const known of [...tries.values()].filter(isMeant)) {
-    const { id, way, wasAccepted } = known
-    const wrong = [...tries.values()].reduce((sum, one) => sum + (one.id === id ? one.refused : 0), 0)
-    // Any refusal may show that the root key is locked.
-    const endsRun = id === root && way !== 'grant'
-    // Creations beyond the limit may have removed it instead: then it stays refused, and is judged.
-    const mayBeGone = limitOf(scenario) === 'keys' && (!endsRun || removed.has(id))
-    const call = plainCallOf(talk, known)
-    if (call === undefined || !wasAccepted || stopping.reason !== null) continue
-    if (!endsRun && (!involved.has(id) || removed.has(id) || wrong < fewestWrong)) continue
-    const shut = [...tries.values()].filter(({ isShut }) => isShut)
-    const isEnough = known.isShut === true || (!endsRun && shut.length >= mostShut)
-    if (mayBeGone && isEnough) continue
-    const last = await refusesAll(call, triesOfLock)
-    if (last === undefined) continue
-    const problem = { kind: 'key-locked', key: call.name, refused: wrong } as const
-    if (isEnough) return { verdict: 'blocked', problem }
-    // Other cases would start the lock again while this one waits. If the lock ends, the hold stays: one case after another makes right calls
-    // between wrong ones, which keeps most servers from locking the key again.
-    const goOn = talk.limit.hold()
-    if (await endsInTime(talk, call)) return { verdict: 'blocked', problem, hasEnded: true }
-    goOn()
-    if (talk.run.stopping.reason !== null) return undefined
-    tries.set(`${known.way} ${known.id}`, { ...known, isShut: true })
-    if (mayBeGone) continue
-    if (!endsRun) return { verdict: 'blocked', problem }
-    stopping.stop({ kind: 'locked-out', target: target.name, answered: describe(last.answer) })
-  }
+}
+
+async function makeRound(
+  talk: Conversation,
+  step: CallStep | SendStep,
+  names: Names,
+  sharedBy: number,
+): Promise<Called> {
+  const timeoutMs = mayBeRefused(step) ? patienceForRefusalMs(talk) : undefined
+  if ('send' in step) return sendRaw(talk, { ...rawSpec(talk, step, names), timeoutMs, sharedBy })
+  const mustBeRefused = step.expect === 'refused'
+  const called = await makeCall(talk, { ...callSpec(talk, step, names), timeoutMs, sharedBy, mustBeRefused })
+  const { step: madeBy } = membersOf(names.it) as Pick<CreatedKey, 'step'>
+  return madeBy !== undefined && madeBy.caseKey === talk.caseKey ? { ...called, keyMadeBy: madeBy.title } : called
+}
+
+/** Whether reported times can be judged, because the server's answers carry a Date header that did not jump. */
+function isClockKnown({ facts }: Conversation): boolean {
+  return facts.offset !== undefined && facts.clockWasSet !== true
+}
+
+/** A clock is not moved beyond this: the times of later calls must still have 13 digits. */
+const latestTimeMs = endOfTimestampsMs - 366 * 86_400_000
+
+/** Time for a call between the end of an `until` wait and the margin. */
+const roomForCallMs = 200
+
+type Wait = string | { past: unknown } | { until: unknown }
+
+/**
+ * Waits, or returns why it cannot.
+ *
+ * @param isRequestedTime the case requested the time; the server did not report it
+ */
+async function waitStep(
+  talk: Conversation,
+  wait: Wait,
+  isRequestedTime: boolean,
+): Promise<ReturnType<typeof stepEnd> | undefined> {
+  const { clock, settings } = talk.instance
+  if (typeof wait === 'object' && !isRequestedTime && !isClockKnown(talk))
+    return stepEnd('not-testable', { kind: 'clock-unknown' })
+  const ms = waitMs(talk, wait, isRequestedTime ? { behindMs: 0, aheadMs: 0 } : tokenClockDoubt(talk.facts))
+  if (typeof ms === 'object') return stepEnd('blocked', ms)
+  if (talk.skipsSessionWaits && typeof wait === 'string') return undefined
+  const isTooLong = clock.controlled ? serverNow(talk) + ms > latestTimeMs : ms > settings.maxWaitMs
+  if (isTooLong) return stepEnd('not-testable', { kind: 'wait-too-long', waitMs: ms })
+  await sleepAs(talk, ms)
   return undefined
 }
 
-interface PlainCall {
-  /** Of the test key. */
-  name: string
-  make(freshConnection: boolean): Promise<Called>
+/** Waits, and announces it, because other cases may run meanwhile. */
+async function sleepAs({ caseKey, emit, instance: { clock } }: Conversation, ms: number): Promise<void> {
+  if (caseKey !== null) emit({ kind: 'wait-started', key: caseKey, untilMs: clock.now() + ms })
+  await clock.sleep(ms)
+  if (caseKey !== null) emit({ kind: 'wait-ended', key: caseKey })
 }
 
-/** @returns the last refusal, if none of the calls was accepted */
-async function refusesAll({ make }: PlainCall, times: number): Promise<Called | undefined> {
-  let last: Called | undefined
-  for (let time = 0; time < times; time += 1) {
-    last = await make(time % 2 === 1)
-    if (!isRefused(last)) return undefined
-  }
-  return last
+/** How long a wait takes from now, in ms; `past` ends a second after a time on the server's clock, `until` over a second before. */
+function waitMs(talk: Conversation, wait: Wait, doubt: ReturnType<typeof tokenClockDoubt>): number | ProblemFacts {
+  if (typeof wait === 'string') return parseDuration(wait) ?? { kind: 'not-a-duration', got: wait }
+  const time = 'past' in wait ? wait.past : wait.until
+  if (typeof time !== 'number') return { kind: 'not-a-time', got: showJson(time) }
+  // Waiting for a time in the distant past would end at once, and a token that still works would count as a failure.
+  const wrong = expiryProblem(time)
+  if (wrong !== undefined) return wrong
+  const uncertainty = offsetUncertaintyMs(talk.facts.offset)
+  const margin =
+    'past' in wait
+      ? roundingMs + uncertainty + doubt.behindMs
+      : -(roundingMs + uncertainty + doubt.aheadMs + Math.max(roomForCallMs, 3 * talk.facts.roundTripMs))
+  return Math.max(0, Math.ceil(time + margin - serverNow(talk)))
 }
 
-/** Whether the key is accepted again after a while, and every time then. */
-async function endsInTime(talk: Conversation, { make }: PlainCall): Promise<boolean> {
-  for (const ms of waitsForLock) {
-    await talk.instance.clock.sleep(ms)
-    if (talk.run.stopping.reason !== null) return false
-    if (isRefused(await make(true))) continue
-    for (let time = 1; time < triesOfLock; time += 1) if (isRefused(await make(time % 2 === 1))) return false
-    return true
-  }
-  return false
+// A broken answer does not show whether the call was refused. A control right after it shows that the server still
+// answers; where the call would have had an effect, that effect must be absent.
+
+/** Whether a refusal may satisfy the step. */
+function mayBeRefused({ expect, tally }: CallStep | SendStep): boolean {
+  return tally !== undefined || expect === 'refused' || (typeof expect === 'object' && 'refused-or' in expect)
 }
 
-/** An ordinary call with a test key, in the way in which it was refused; undefined for a key that only a case knows. */
-function plainCallOf(talk: Conversation, { id, way }: KeyTries): PlainCall | undefined {
-  const [name, key] = [...talk.testKeys].find(([, held]) => held.id === id) ?? []
-  if (name === undefined || key === undefined) return undefined
-  if (way === 'grant') {
-    // What is beyond the scope of the key may be refused.
-    const declared = talk.run.corpus.testKeys.find((one) => one.name === name)?.scope
-    const { secret = '', scope = declared ?? ['solution'] } = key
-    const own = scope.includes('solution') ? ['solution'] : scope.slice(0, 1)
-    const params = { grantType: 'api_key_credentials', apiKeyId: id, apiKeySecret: secret, scope: own }
-    return { name, make: () => makeCall(talk, { method: 'manager/auth', params, auth: 'none' }) }
-  }
-  const auth = { [way === 'basic' ? 'basic' : key.seed === undefined ? 'hmac' : 'ecc']: name } as Auth
-  return {
-    name,
-    make: (freshConnection) => listSolutions(talk, auth, { freshConnection }),
+/** Finds out for every broken answer whether the call was refused in effect. One control is enough for calls that were made at once. */
+async function confirmRefusals(talk: Conversation, calls: Called[]): Promise<void> {
+  const broken = calls.filter(({ answer }) => answer.outcome === 'broken')
+  const [first] = broken
+  if (first === undefined || talk.run.stopping.reason !== null) return
+  for (const called of broken) noteSilence(talk, called.wire)
+  const { answer } = await listSolutions(talk, { key: 'root' }, { freshConnection: true })
+  for (const called of broken) {
+    called.confirmation =
+      answer.outcome === 'accepted'
+        ? await checkEffect(talk, called)
+        : { kind: 'control-failed', control: summarizeAnswer(answer) }
   }
 }
 
-/** Whether the creation of a key was refused that may be accepted. */
-const isRefusedCreation = (stop: CaseStop): boolean =>
-  'call' in stop.step && stop.step.call === createApiKey && isRefusedInstead(stop)
+async function checkEffect(talk: Conversation, called: Called): Promise<NonNullable<Called['confirmation']>> {
+  const effect = effectOf(called)
+  if (effect === undefined) return { kind: 'confirmed' }
+  // The content of a lost answer is unknown, and so is the part of a long one that was not kept.
+  if (called.wire.kind !== 'answer' || called.wire.cut !== undefined) return { kind: 'effect-unknown', effect }
+  const result = membersOf(membersIn(called.wire.body).result)
+  const isShown = effect === 'token' ? await tokenWorks(talk, result) : await keyWorks(talk, result)
+  if (isShown === undefined) return { kind: 'effect-unknown', effect }
+  return isShown ? { kind: 'effect-shown', effect } : { kind: 'confirmed' }
+}
+
+/** Decided by the method in the sent request, because raw requests carry one too. */
+function effectOf({ request }: Called): Effect | undefined {
+  const text = new TextDecoder().decode(request.body)
+  if (text.includes('manager/createApiKey')) return 'key'
+  return text.includes('manager/auth') ? 'token' : undefined
+}
+
+/** An answer without a token gives the talk nothing. */
+async function tokenWorks(talk: Conversation, { accessToken }: JsonObject): Promise<boolean> {
+  if (typeof accessToken !== 'string' || !isSendable(accessToken)) return false
+  const { answer } = await listSolutions(talk, { token: accessToken }, { freshConnection: true })
+  return answer.outcome === 'accepted'
+}
+
+/** An answer without a key proves nothing: the key may exist and take one of the ten places. */
+async function keyWorks(talk: Conversation, { id, secret }: JsonObject): Promise<boolean | undefined> {
+  if (typeof id !== 'string' || typeof secret !== 'string' || !isSendable(id)) return undefined
+  const { answer } = await listSolutions(talk, { key: { id, secret } as never }, { freshConnection: true })
+  const works = answer.outcome === 'accepted'
+  // A key that works must be removed after the run, and may take a place.
+  if (works) talk.createdKeys.note({ created: { id, name: '(in a broken answer)', secret } })
+  return works
+}
 
 /**
- * At most ten API keys can be created. A lasting target may hold some that the suite does not know of, or count refused creations. So
- * a refused creation there says something only if another one, by the root key in a way that works, is accepted now.
+ * By how much the clock of reported expiries may be behind and ahead of the clock of the Date header, where the two contradict each other;
+ * 0 where they do not. In ms.
  */
-const hasNoPlaceForKeys = async ({ talk, stops }: Suspect): Promise<boolean> =>
-  stops.some(isRefusedCreation) && refusesPlainCreation(talk)
-
-/** Creates a key with a plain name, by the root key in a way that works. */
-async function refusesPlainCreation(talk: Conversation): Promise<boolean> {
-  const { run, instance, facts } = talk
-  const way = instance.root.kind === 'ed25519' ? 'ecc' : facts.keyWay === 'hmac' ? 'hmac' : 'basic'
-  const params = { name: `full-${shortName(run.unique, uniqueLength)}`, scope: ['solution'] }
-  return isRefused(await makeCall(talk, { method: createApiKey, params, auth: { [way]: 'root' } as Auth }))
+function tokenClockDoubt({ tokenClock }: TargetFacts): { behindMs: number; aheadMs: number } {
+  const earliestMs = Math.max(...tokenClock.map((sighting) => sighting.earliestMs))
+  const latestMs = Math.min(...tokenClock.map((sighting) => sighting.latestMs))
+  const contradicts = tokenClock.length > 0 && earliestMs <= latestMs && (earliestMs > 0 || latestMs < 0)
+  return contradicts
+    ? { behindMs: Math.max(0, -earliestMs), aheadMs: Math.max(0, latestMs) }
+    : { behindMs: 0, aheadMs: 0 }
 }
 
-const nextWorks = 'sessions/next-works'
+// What cases show about how a target counts sessions. It decides which cases may run at the same time.
 
-/**
- * A server that refuses the seventeenth session, instead of removing the oldest, breaks sessions/next-works. Once there may be sixteen, a
- * refused session says something about another requirement only if an ordinary session of the same key is granted now.
- */
-async function hasNoRoomForSessions({ talk, stops }: Suspect): Promise<boolean> {
-  if ((talk.facts.sessionsGranted ?? 0) < sessionLimit) return false
-  const refused = stops.filter((stop) => isRefusedInstead(stop) && !stop.proves.includes(nextWorks))
-  const [params] = refused.flatMap(({ called }) => called.filter(isRefused).map(paramsOf).filter(requestsSession))
-  return params !== undefined && isRefused(await grantOrdinary(talk, params, 'control'))
-}
-
-/** Grants another session of the same key, without anything particular. */
-function grantOrdinary(talk: Conversation, params: SessionParams, name: string): Promise<Called> {
-  const areas = params.scope.filter((word) => !String(word).includes(':'))
-  const scope = [...areas, `session:${shortName(`${name}-${talk.run.unique}`)}`]
-  return makeCall(talk, { method: 'manager/auth', params: { ...params, scope }, auth: 'none' })
-}
-
-interface SessionParams {
-  scope: unknown[]
-}
-
-const paramsOf = ({ request }: Exchanged): unknown => membersIn(request.body).params
-
-/** Too few keys work. A target may refuse the others with something that is no JSON-RPC error. */
-const kindsOfTooFew: readonly ProblemFacts['kind'][] = ['wrong-count', 'call-not-answered']
-
-/**
- * A case that needs all ten places of a fresh instance proves nothing on a lasting one where keys were removed, or creations were refused or not
- * answered before: whether those count is open.
- */
-function placesUsedBefore({ talk, scenario, stops, perhapsCounted }: Suspect): Spoiler | undefined {
-  const fillsFresh = scenario.needs.includes('fresh-instance') && scenario.needs.includes('limits')
-  const tooFew = stops.some(({ kind, problem }) => kind === 'broke' && kindsOfTooFew.includes(problem.kind))
-  if (!talk.run.target.lasting || !fillsFresh || perhapsCounted === 0 || !tooFew) return undefined
-  return { verdict: 'not-testable', problem: { kind: 'places-perhaps-used', count: perhapsCounted } }
-}
-
-/** @param taken the steps of the case */
-async function explainRefusal(
-  { talk, scenario, testCase, stops }: Suspect,
-  taken: readonly TakenStep[],
-): Promise<Hint | undefined> {
-  const { run, instance } = talk
-  if (run.target.lasting) {
-    // If the user is wrong about the address that the target sees, every token bound to that address is refused.
-    const { clientAddress: declared } = instance.settings
-    const { clientAddress = declared, mapsAddresses } = talk.facts
-    if (clientAddress !== undefined && stops.some(isRefusedInstead) && namesIn(scenario, testCase).has('client')) {
-      if (mapsAddresses === true) return { kind: 'mapped-address', address: clientAddress }
-      if (declared !== undefined) return { kind: 'client-address', address: declared }
-    }
-  }
-  return (await endedSessions(talk, stops, taken)) ?? (await diagnose(talk, stops))
-}
-
-/** The musts that are broken where another session is removed than the oldest. */
-const ofRemovedSessions = ['sessions/oldest-removed', 'sessions/sixteen-live']
-
-/** Asks which of the sessions that a case created live: only all of them in the order of their creation show which one makes room. */
-async function endedSessions(
-  talk: Conversation,
-  stops: readonly CaseStop[],
-  taken: readonly TakenStep[],
-): Promise<Hint | undefined> {
-  const isSuspected = stops.some(
-    ({ kind, proves }) => kind === 'broke' && proves.some((id) => ofRemovedSessions.includes(id)),
-  )
-  const sessions = sessionsOf(taken)
-  const [newest] = sessions.slice(-1)
-  if (!isSuspected || newest === undefined || talk.run.stopping.reason !== null) return undefined
-  const isEnded = async ({ token }: GrantedSession): Promise<boolean> => {
-    const quiet = withoutModel(talk)
-    const called = await listSolutions(quiet, { token })
-    talk.calls = quiet.calls
-    return isRefused(called)
-  }
-  const lives: boolean[] = []
-  for (const session of sessions) {
-    const ended = await isEnded(session)
-    // A token that has expired says nothing of its session.
-    if (!ended || session.expiryMs > serverNow(talk) + clockMarginMs) lives.push(!ended)
-  }
-  const ended = lives.flatMap((isLive, at) => (isLive ? [] : [at + 1]))
-  const oldestLiving = lives.indexOf(true) + 1
-  const isNewestAlone = oldestLiving === lives.length && ended.length > 0
-  // One more shows whether each session ends the one before it, or all of them ended at once.
-  const isTelling = isNewestAlone
-    ? isGranted(await grantOrdinary(talk, newest.params, 'next')) && (await isEnded(newest))
-    : oldestLiving > 0 && ended.some((place) => place > oldestLiving)
-  return isTelling ? { kind: 'sessions-ended', ended, of: lives.length } : undefined
-}
-
-const isGranted = ({ answer }: Called): boolean => answer.outcome === 'accepted'
-
-/** How far the clocks of tokens and of the server's answers may be apart, in ms. */
-const clockMarginMs = 1000
-
-interface GrantedSession {
-  params: SessionParams
-  token: string
-  /** Of the access token. */
-  expiryMs: number
-  refreshToken: unknown
-}
-
-/** The sessions that a case was granted, in their order, each with its last access token. */
-function sessionsOf(taken: readonly TakenStep[]): GrantedSession[] {
-  const sessions: GrantedSession[] = []
-  for (const called of taken.flatMap(({ calls }) => calls)) {
-    const { wire } = called
-    const { result } = membersIn('body' in wire ? wire.body : undefined)
-    const { accessToken: token, accessTokenExpiry: expiry, refreshToken } = membersOf(result)
-    if (typeof token !== 'string' || !isSendable(token)) continue
-    const pair = { token, refreshToken, expiryMs: typeof expiry === 'number' ? expiry : Number.POSITIVE_INFINITY }
-    const params = paramsOf(called)
-    const { refreshToken: used } = membersOf(params)
-    const refreshed = sessions.findIndex((one) => used !== undefined && one.refreshToken === used)
-    const session = sessions[refreshed]
-    if (session !== undefined) sessions[refreshed] = { ...session, ...pair }
-    else if (requestsSession(params)) sessions.push({ params, ...pair })
-  }
-  return sessions
-}
-
-/** The model does not hear of the calls of a hint: what they show is the cause of a failure that is reported. */
-const withoutModel = (talk: Conversation): Conversation => ({
-  ...talk,
-  emit: (event) => {
-    if (event.kind !== 'exchange-begun' && event.kind !== 'exchange-made') talk.emit(event)
-  },
-})
-
-/** For a refused signature: which deliberate mistake does the server accept? For a refused token: is its prefix wrong? */
-async function diagnose(talk: Conversation, stops: readonly CaseStop[]): Promise<Hint | undefined> {
-  // A call that came too late, or after what it rests on was gone, was refused for that reason.
-  const [stop] = stops
-    .filter(({ kind }) => kind !== 'too-late' && kind !== 'preparation-lost')
-    .flatMap(({ step, problem, called }) => called.filter(isRefused).map((refused) => ({ step, problem, refused })))
-  if (stop === undefined) return undefined
-  const { step, refused } = stop
-  if (!('call' in step) || step.expect !== 'accepted' || step.alter !== undefined) return undefined
-  const misread = misreadSecret(talk, step.auth)
-  if (misread !== undefined) return misread
-  const isPlain = step.call === 'solution/listSolutions'
-  if (!isPlain && !isSignedBeyondAscii(step.auth, refused)) return undefined
-  if (typeof step.auth === 'object' && 'token' in step.auth)
-    return step.auth.but === undefined ? talk.run.diagnose?.token(talk) : undefined
-  const quiet = withoutModel(talk)
-  // A call with an effect is not made again.
-  const again = isPlain ? refused.request : undefined
-  const hint = await talk.run.diagnose?.signature(quiet, step.auth, again)
-  talk.calls = quiet.calls
-  // The failure tells already what may explain the refusal.
-  if (hint?.kind === 'signature-unexplained' && 'doubt' in stop.problem) return undefined
-  return hint ?? (again === undefined && talk.run.diagnose !== undefined ? { kind: 'body-beyond-ascii' } : undefined)
-}
-
-/** What the secret in right Basic credentials has that a server may read wrongly. */
-function misreadSecret(talk: Conversation, auth: Auth): Hint | undefined {
-  if (typeof auth !== 'object' || !('basic' in auth) || 'but' in auth) return undefined
-  const secret = talk.testKeys.get(actor(talk, auth.basic))?.secret ?? ''
-  if (/[^\0-\x7f]/.test(secret)) return { kind: 'basic-secret', has: 'letters beyond ASCII' }
-  return secret.includes(':') ? { kind: 'basic-secret', has: 'a colon' } : undefined
-}
-
-/** Whether a key of the suite signed a body with letters beyond ASCII. */
-function isSignedBeyondAscii(auth: Auth, { request }: Called): boolean {
-  if (typeof auth !== 'object' || 'but' in auth) return false
-  const member = 'hmac' in auth ? auth.hmac : 'ecc' in auth ? auth.ecc : '$'
-  return !member.startsWith('$') && request.body.some((byte) => byte > 0x7f)
+/** In the cases that observe these questions the last call is made as an earlier session, after sixteen grants of another kind. */
+function noteSessionFacts(facts: TargetFacts, { observe }: CallStep | SendStep, calls: readonly Called[]): void {
+  const outcome = calls.at(-1)?.answer.outcome
+  if (outcome !== 'accepted' && outcome !== 'refused') return
+  if (observe === 'sessions/counting') facts.unnamedTakePlaces = outcome === 'refused'
+  if (observe === 'sessions/user') facts.sessionsPerKey = outcome === 'accepted'
 }

@@ -2,7 +2,7 @@
 
 import { membersOf } from '../json.ts'
 import type { JunkControl } from '../judge/judge-case.ts'
-import type { SecondAddressProblem, TokenWord } from '../judge/problem.ts'
+import type { ProblemFacts, SecondAddressProblem } from '../judge/problem.ts'
 import type { TargetSettings, WireAnswer } from '../target.ts'
 
 /** What a run learns about its target before and during the cases. JSON only, because it is sent to the workers. */
@@ -26,7 +26,7 @@ export interface TargetFacts extends JunkControl, Availability {
   /** The word before a token; undefined until a token was accepted. */
   tokenPrefix?: string
   /** Why no token can be sent: no known prefix works, or the given one does not. */
-  tokenWord?: TokenWord
+  tokenWord?: Extract<ProblemFacts, { kind: 'no-token-word' }>['because']
   /** A grant without a session ends the previous one, or repeats its pair, so each grant gets its own session. */
   unnamedReplaced?: true
   /** Whether a grant without a session takes a place among the sessions; undefined until a case showed it. */

@@ -97,7 +97,7 @@ export type Obstacle =
   /** `fresh`: on a target that is not fresh, all ten places may be taken. */
   | Of<'test-key-missing', { testKey: string; tried: TriedWay[]; fresh: boolean }>
   | Of<'not-a-test-key' | 'no-token', { testKey: string }>
-  | Of<'no-token-word', { because: TokenWord }>
+  | Of<'no-token-word', { because: Of<'not-found'> | Of<'not-accepted', { prefix: string }> }>
   /** An earlier case broke a limit and left the target beyond it. */
   | Of<'limit-spoilt', { what: 'sessions' | 'keys'; by: string }>
   /** A key was refused in a way in which it was accepted before: `refused` calls with it were refused one after another. */
@@ -159,9 +159,6 @@ export type Gap =
   | Of<'preparation-lost', { because: LostPreparation }>
   /** `nothing-judged`: no judging step made a call. */
   | Of<'clock-unknown' | 'token-ended' | 'test-key-kept' | 'test-key-made-before' | 'no-call' | 'nothing-judged'>
-
-/** Why no token can be sent. */
-export type TokenWord = Of<'not-found'> | Of<'not-accepted', { prefix: string }>
 
 /** Why the given second address cannot be used. */
 export type SecondAddressProblem =
@@ -315,7 +312,7 @@ export interface ListeningFinding {
   fixture: string | null
 }
 
-export interface EnvelopeNote {
+interface EnvelopeNote {
   problem: EnvelopeProblem
   exchange: Exchange
 }

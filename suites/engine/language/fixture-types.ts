@@ -110,13 +110,10 @@ export interface Call extends Placed {
   readonly nonce?: NonceKind | `$${string}`
   /** A new number unless given. */
   readonly id?: Value
-  /** How the JSON is written, which never changes its meaning (fixtures/README.md). */
-  readonly body?: BodyForm
+  /** A word for how the JSON is written, which never changes its meaning (fixtures/README.md), or its size in bytes. */
+  readonly body?: string | { readonly size: number }
   readonly headers?: { readonly [name: string]: string }
 }
-
-/** One of several different calls at the same time. */
-export type BesideCall = Omit<Call, 'connection'>
 
 export type CallStep = StepCommon &
   Judged &
@@ -124,13 +121,10 @@ export type CallStep = StepCommon &
     /** Alters params by a word of engine/conversation/call.ts, such as { refreshToken: first-half }. */
     but?: { [param: string]: string } | string
     /** Other calls at the same time; nothing is expected of them. */
-    beside?: BesideCall[]
+    beside?: Omit<Call, 'connection'>[]
     /** `$name`: this step is left out if an earlier step kept a value under this name. */
     unless?: string
   }
-
-/** A word for how the JSON of a call is written, or its size in bytes. */
-export type BodyForm = string | { readonly size: number }
 
 export type SendStep = StepCommon &
   Judged &
@@ -151,7 +145,7 @@ type WaitStep = StepCommon & {
 
 export type Step = CallStep | SendStep | WaitStep
 
-export interface Position {
+interface Position {
   line: number
   column: number
 }

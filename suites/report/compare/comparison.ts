@@ -3,12 +3,13 @@
  * Node, because the page uses it too, for a report that the reader drops on it.
  */
 import type { Verdict } from '../../engine/judge/problem.ts'
+import type { Requirement } from '../../engine/language/fixture-types.ts'
 import { printed } from '../../engine/printable.ts'
-import type { Level, Report } from '../report.ts'
+import type { Report } from '../report.ts'
 import { shardWords, targetWords, verdictOrder } from '../verdict-words.ts'
 
 export interface Comparison {
-  requirements: { id: string; level: Level; text: string }[]
+  requirements: { id: string; level: Requirement['level']; text: string }[]
   /** `proves`: requirement ids. */
   cases: { key: string; title: string; proves: string[] }[]
   servers: ComparedServer[]
