@@ -2,7 +2,7 @@ import { SuiteError } from '../engine/errors.ts'
 import { isObject } from '../engine/json.ts'
 import type { SafetyClass } from '../engine/language/fixture-types.ts'
 import { problemWith } from '../engine/language/schemas.ts'
-import { type Path, type Problem, readYaml, suggestion, type YamlSource } from '../engine/language/yaml-source.ts'
+import { type Problem, readYaml, suggestion, type YamlSource } from '../engine/language/yaml-source.ts'
 import type { TargetSettings } from '../engine/target.ts'
 import type { Tls } from '../targets/transport.ts'
 
@@ -70,8 +70,6 @@ export function parseTargetFile(text: string, file: string): TargetFile {
     const message = problem.onKey ? withoutName(problem) : problem.message.replace(valueAtStart, 'this is not ')
     return withoutLine(source.error({ ...problem, message }))
   }
-  const circle = pathToItself(source.value)
-  if (circle !== undefined) throw fail({ path: circle, message: 'this contains itself, through an alias' })
   // The key of an earlier version.
   if (isObject(source.value) && 'cast' in source.value)
     throw fail({ path: ['cast'], onKey: true, message: 'rename "cast" to "testKeys"' })
@@ -109,17 +107,6 @@ function withoutName({ path, message }: Problem): string {
   return secretParts.includes(path[0])
     ? message.replace(/^unknown key ".*", expected/s, 'unknown key, expected')
     : message
-}
-
-/** Finds the place where a value contains itself, as an alias in YAML may; undefined if there is none. */
-export function pathToItself(value: unknown, path: Path = [], around: readonly unknown[] = []): Path | undefined {
-  if (typeof value !== 'object' || value === null) return undefined
-  if (around.includes(value)) return path
-  for (const [key, inner] of Object.entries(value)) {
-    const found = pathToItself(inner, [...path, key], [...around, value])
-    if (found !== undefined) return found
-  }
-  return undefined
 }
 
 /** Refuses names that would spoil the run later, or have no effect. */
