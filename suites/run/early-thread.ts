@@ -1,8 +1,8 @@
 /** The thread of a vitest worker that was started before vitest was loaded (threads.ts): it loads what the cases need meanwhile. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { init, runBaseTests, setupEnvironment } from 'vitest/worker'
-import { bundledCases } from './bundled-cases.ts'
-import type { WorkerRequest } from './worker.ts'
+import type { WorkerRequest } from './run.ts'
+import { threadCases } from './thread-cases.ts'
 
 init({
   post: (message) => parentPort?.postMessage(message),
@@ -16,7 +16,7 @@ init({
 
 // What goes wrong is reported when vitest asks for the cases.
 parentPort?.on('message', ({ request }: { request?: WorkerRequest }) => {
-  if (request !== undefined) bundledCases(request).catch(() => {})
+  if (request !== undefined) threadCases(request).catch(() => {})
 })
 
 if (workerData === 'bundled') await Promise.all([import('../targets/bundled.ts'), import('../targets/in-memory.ts')])

@@ -3,12 +3,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
-import type { Reporter, Vitest } from 'vitest/node'
+import type { TestRunResult, Vitest } from 'vitest/node'
 import { fillsPlaces, hasRace, type Item, skipItem } from '../engine/conversation/cases.ts'
 import { type CreatedKeysEntry, openCreatedKeys, type RunListener } from '../engine/conversation/conversation.ts'
 import { offsetMs, type TargetFacts } from '../engine/conversation/target-facts.ts'
 import { interruptedExitCode, SuiteError } from '../engine/errors.ts'
-import { defined } from '../engine/json.ts'
 import type { CaseOutcome, StopReason } from '../engine/judge/problem.ts'
 import type { Corpus } from '../engine/language/fixture-types.ts'
 import { printable } from '../engine/printable.ts'
@@ -23,8 +22,9 @@ import { cleanUpLimitMs, openEndings } from './ending.ts'
 import { asEntries, workAtTarget } from './keys.ts'
 import type { RunOptions, TargetOptions } from './options.ts'
 import type { planRun } from './plan.ts'
+import type { RanCases, WorkerRequest } from './run.ts'
 import type { startThreads } from './threads.ts'
-import { openMainSide, type WorkerRequest } from './worker.ts'
+import { hearWorkers } from './worker.ts'
 
 /** One run, after its options and files were read. */
 interface SuiteRun {
@@ -41,14 +41,10 @@ interface SuiteRun {
 }
 
 /** The results of the cases. */
-interface CasesResult {
+interface CasesResult extends RanCases {
   outcomes: CaseOutcome[]
   /** null for the bundled server. */
   facts: TargetFacts | null
-  /** Why the run ended before its last case; null if it did not. */
-  stopped: StopReason | null
-  /** Cases that the suite itself could not run: never a defect of the target. */
-  defects: string[]
   /** The worker did not end in time, so the process must be ended. */
   isStuck: boolean
 }
@@ -93,8 +89,7 @@ export async function runSuite(suite: SuiteRun): Promise<SuiteResult> {
   }
   try {
     if (target !== null) return await runAgainstUrl(suite, target, request, endings)
-    const workers = startWorkers(suite, request, endings)
-    return { ...(await runInWorkers(suite, request, endings, workers)), exploration: null, findings: [], left: [] }
+    return { ...(await runInWorkers(suite, request, endings)), exploration: null, findings: [], left: [] }
   } finally {
     endings.stop()
   }
@@ -105,9 +100,6 @@ const sharedCount = (): SharedArrayBuffer => new SharedArrayBuffer(Int32Array.BY
 
 type Endings = ReturnType<typeof openEndings>
 
-/** If an answer takes this long, the preflight takes longer than starting a worker. In ms. */
-const distantMs = 40
-
 /** Makes the preflight, lets workers run the cases, and removes created keys, also after a failure. */
 async function runAgainstUrl(
   suite: SuiteRun,
@@ -116,23 +108,15 @@ async function runAgainstUrl(
   endings: Endings,
 ): Promise<SuiteResult> {
   // Loaded first, so that nothing else is done while the preflight measures how near the target is.
-  const [{ runPreflight, stillValidKeys }] = await Promise.all([import('./run.ts'), import('vitest/node')])
+  const { runPreflight, stillValidKeys } = await import('./run.ts')
   const { wait, timeout, explore } = suite.options
-  let workers = null as Workers | null
-  const start = (): Workers => {
-    workers ??= startWorkers(suite, request, endings)
-    return workers
-  }
   const { result, left } = await workAtTarget(options, { say: suite.say, endings }, async (held) => {
     const { target, removeLeftovers } = held
     const listener: RunListener = (event) => {
       suite.listener(event)
       held.listener(event)
-      // While the other calls of the preflight wait for their answers. The preflight of a near target ends sooner, and measures how near it is.
-      if (event.kind !== 'exchange-made' || event.answer.kind !== 'answer') return
-      if (event.answeredAtMs - event.sentAtMs >= distantMs) start()
     }
-    const setup = { ...request, target, random: systemRandom, ending: endings.cases, bail: null, listener }
+    const setup = { ...request, target, random: systemRandom, ending: endings.cases, listener }
     const goOn = (): void => demandToGoOn(endings, timeout)
     const facts = await runPreflight(setup, (wait ?? 0) * 1000).finally(goOn)
     const tested = held.read().keys.filter(held.isKept)
@@ -154,13 +138,9 @@ async function runAgainstUrl(
       keptTestKeys: kept,
       earlierKeys: asEntries(held.read()),
     }
-    if (explore === null) return { ...(await runInWorkers(suite, prepared, endings, start())), exploration: null }
-    return runWithModel(
-      suite,
-      { ...explore, options, request: prepared, listener: held.listener, workers: start() },
-      endings,
-    )
-  }).finally(() => workers?.leave())
+    if (explore === null) return { ...(await runInWorkers(suite, prepared, endings)), exploration: null }
+    return runWithModel(suite, { ...explore, options, request: prepared, listener: held.listener }, endings)
+  })
   const { withoutReason } = await import('../explore/findings.ts')
   const { listeningFindings } = await import('../explore/listen.ts')
   const explored = (result.exploration?.findings ?? []).map(withoutReason)
@@ -179,7 +159,6 @@ type WithModel = NonNullable<RunOptions['explore']> & {
   options: TargetOptions
   request: WorkerRequest
   listener: RunListener
-  workers: Workers
 }
 
 /**
@@ -188,7 +167,7 @@ type WithModel = NonNullable<RunOptions['explore']> & {
  */
 async function runWithModel(
   suite: SuiteRun,
-  { calls, only, options, request, listener, workers }: WithModel,
+  { calls, only, options, request, listener }: WithModel,
   endings: Endings,
 ): Promise<Omit<SuiteResult, 'left' | 'findings'>> {
   const { keptTestKeys = [], earlierKeys = [] } = request
@@ -213,8 +192,7 @@ async function runWithModel(
   const filling = suite.planned.selected.filter(fillsPlaces)
   const keysOfFilling = filling.map(({ key }) => key)
   const before = request.items.filter((key) => !keysOfFilling.includes(key))
-  const first =
-    before.length === 0 ? nothingRan : await runInWorkers(heard, { ...request, items: before }, endings, workers)
+  const first = before.length === 0 ? nothingRan : await runInWorkers(heard, { ...request, items: before }, endings)
   if (first.stopped !== null)
     return { ...first, outcomes: [...first.outcomes, ...notReached(suite, filling, first.stopped)], exploration: null }
   const ending = endings.cases
@@ -246,8 +224,16 @@ async function runWithModel(
   const later = { ...request, items: keysOfFilling, keptTestKeys: testKeys, earlierKeys: entries }
   const goesOn = filling.length > 0 && ending.reason === null
   if (goesOn) await waitUntilKeysWork(options, later, ending)
+  // Starting a worker takes longer than these few cases.
   const last = goesOn
-    ? await runHere(heard, later, { ending, noteKeys: listener })
+    ? await runCases(heard, later, endings, {
+        run: async (hear) => [
+          await runHere(later, ending, (event) => {
+            if (event.kind === 'key-noted') listener(event)
+            hear(event)
+          }),
+        ],
+      })
     : { ...first, outcomes: notReached(suite, filling, ending.reason), defects: [] }
   if (goesOn) model.giveWay()
   const exploration = await model.finish()
@@ -267,44 +253,10 @@ async function waitUntilKeysWork(
   request: WorkerRequest,
   ending: Endings['cases'],
 ): Promise<void> {
-  const { facts } = request
-  if (facts === undefined) return
+  const { facts = null } = request
+  if (facts === null) return
   const [{ waitForKeys }, { urlTarget }] = await Promise.all([import('./run.ts'), import('../targets/url.ts')])
-  await waitForKeys({ ...request, target: urlTarget(options), random: systemRandom, ending, bail: null, facts })
-}
-
-/** Runs cases in this thread: a few of them, because starting a worker takes longer than they do. */
-async function runHere(
-  { planned, listener }: Pick<SuiteRun, 'planned' | 'listener'>,
-  request: WorkerRequest,
-  { ending, noteKeys }: { readonly ending: Endings['cases']; readonly noteKeys: RunListener },
-): Promise<CasesResult> {
-  const { openRequested } = await import('./run.ts')
-  const outcomes: CaseOutcome[] = []
-  const defects: string[] = []
-  const run = await openRequested(request, {
-    ending,
-    listener: (event) => {
-      if (event.kind === 'key-noted') noteKeys(event)
-      listener(event)
-    },
-  })
-  const told = {
-    ended: (outcome: CaseOutcome) => void outcomes.push(outcome),
-    failed: (defect: string) => void defects.push(defect),
-  }
-  await Promise.all(run.items.map((item) => run.tellItem(item, told))).finally(run.end)
-  const stopped = ending.reason ?? run.stopReason()
-  const missing = planned.selected.filter(
-    ({ key }) => request.items.includes(key) && !outcomes.some((outcome) => outcome.key === key),
-  )
-  return {
-    outcomes: [...outcomes, ...notReached({ planned }, missing, stopped)],
-    facts: request.facts ?? null,
-    stopped,
-    defects: stopped === null ? defects : [],
-    isStuck: false,
-  }
+  await waitForKeys({ ...request, target: urlTarget(options), random: systemRandom, ending, facts })
 }
 
 /** The case that lost a race of sessions, if there is one: what it left may stay on the target. */
@@ -324,174 +276,104 @@ const nothingRan: CasesResult = { outcomes: [], facts: null, stopped: null, defe
 /** How long to wait for the workers after a run was ended; their calls and waits end at once. In ms. */
 const graceMs = 2000
 
-/** Runs the cases in workers, and in this thread, too, where the workers need help. */
-async function runInWorkers(
-  { planned, listener }: Pick<SuiteRun, 'planned' | 'listener'>,
-  request: WorkerRequest,
-  { cases: ending, cleanUp }: Endings,
-  workers: Workers,
-): Promise<CasesResult> {
-  const collected = collectOutcomes(listener)
-  const whole = async (): Promise<boolean> => {
-    workers.prepare(request, collected)
-    await Promise.all([workers.ended, workers.needHelp ? takeCases(request, ending, collected) : undefined])
-    return false
-  }
-  /** A worker has had its time to end, or the user presses Ctrl-C again. */
-  const stuck = new Promise<boolean>((resolve) => {
-    ending.onEnd(() => setTimeout(() => resolve(true), graceMs).unref())
-    cleanUp.onEnd(() => resolve(true))
-  })
-  try {
-    const isStuck = await Promise.race([whole(), stuck])
-    const { outcomes, defects } = collected
-    const stopped = ending.reason ?? collected.stopped()
-    const missing = planned.selected.filter(({ key }) => request.items.includes(key) && !outcomes.has(key))
-    return {
-      outcomes: [...outcomes.values(), ...notReached({ planned }, missing, stopped)],
-      facts: request.facts ?? null,
-      stopped,
-      defects: stopped !== null ? [] : missing.length > 0 && defects.length === 0 ? whyLost(workers.lost) : defects,
-      isStuck,
-    }
-  } finally {
-    workers.close()
-  }
-}
-
-const whyLost = (known: string[]): string[] => (known.length > 0 ? known : ['a thread ended before its cases did'])
-
-type Workers = ReturnType<typeof startWorkers>
-
 /**
- * Starts vitest workers, which takes longer than a preflight: so they may be started before its end, and wait until the run is prepared.
- * The vitest configuration of a user's project is not read.
+ * Runs the cases in vitest workers, and in this thread, too, where the workers need help. The vitest configuration of a user's project is not
+ * read.
  */
-function startWorkers(
-  { threads: early }: Pick<SuiteRun, 'threads'>,
-  request: WorkerRequest,
-  { cases: ending, cleanUp }: Endings,
-) {
+function runInWorkers(suite: SuiteRun, request: WorkerRequest, endings: Endings): Promise<CasesResult> {
   // Optimizing takes a quarter of the processor time of a bundled run, which ends before most of it pays off: only code that runs fifteen
   // times as long as usual is worth it, such as hashing.
   if (request.url === null) setFlagsFromString('--interrupt-budget=1000000')
   // The report decides the exit code.
   const exitCode = process.exitCode
+  const { cases: ending } = endings
+  const early = suite.threads
   const threads = threadsFor(request, early.most)
   // This thread is one of the threads, because starting a worker takes as long as many cases.
   const workers = Math.max(1, threads - 1)
   const folder = makeSuiteFolder(workers)
-  const errors: string[] = []
-  // Where the outcomes go is known when the run is prepared.
-  const reporter: Reporter = {
-    onTestModuleEnd: (module) => void errors.push(...module.errors().map(({ message }) => message)),
-  }
-  let hear: RunListener = () => {}
-  let isPrepared = false
-  const side = openMainSide(request.channel, ending, (event) => hear(event))
+  /** Why threads ended before vitest took them. Those that had begun with no case are missed by nobody. */
   const lost: string[] = []
-  if (request.url === null) early.begin(request, workers, (error) => lost.push(error.message))
-  const ended = runVitest(request, reporter, { folder, workers, early }, ending)
-  const close = (): void => {
-    side.close()
+  let stopHearing = (): void => {}
+  const run = async (hear: RunListener): Promise<RanCases[]> => {
+    stopHearing = hearWorkers(request.channel, ending, hear)
+    early.begin(request, workers, (error) => lost.push(error.message))
+    const here = threads > workers ? [runHere(request, ending, hear)] : []
+    return (await Promise.all([runVitest(request, { folder, workers, early }), ...here])).flat()
+  }
+  return runCases(suite, request, endings, { run, lost }).finally(() => {
+    stopHearing()
     rmSync(folder, { recursive: true, force: true })
     process.exitCode = exitCode
-  }
-  // `runInWorkers` awaits it and reports the error.
-  ended.catch(() => {})
-  return {
-    ended,
-    needHelp: threads > workers,
-    /** Why threads ended before vitest took them. Those that had begun with no case are missed by nobody. */
-    lost,
-    /** Ends workers that were never prepared: no case is left for them, or the target cannot be used. */
-    async leave(): Promise<void> {
-      if (isPrepared) return
-      side.end({ kind: 'time' })
-      const leftAtOnce = new Promise<void>((resolve) => cleanUp.onEnd(() => resolve()))
-      const late = new Promise((resolve) => setTimeout(resolve, graceMs).unref())
-      await Promise.race([ended.catch(() => {}), leftAtOnce, late])
-      close()
-    },
-    prepare({ items, facts, keyRecord, keptTestKeys, earlierKeys }: WorkerRequest, collected: Collected): void {
-      isPrepared = true
-      collected.defects.push(...errors)
-      Object.assign(reporter, collected.reporter)
-      hear = collected.listener
-      side.prepare({ items, ...defined({ facts, keyRecord, keptTestKeys, earlierKeys }) })
-    },
-    close,
-  }
-}
-
-/** Runs in this thread cases that no worker has taken. What goes wrong is a defect, as in a worker. */
-async function takeCases(request: WorkerRequest, ending: Endings['cases'], collected: Collected): Promise<void> {
-  const { openRequested } = await import('./run.ts')
-  const run = await openRequested(request, { ending, listener: () => {} }).catch((error: Error) => {
-    collected.defects.push(error.message)
-    return null
   })
-  if (run === null || request.taken === undefined) return
-  const told = {
-    ended: (outcome: CaseOutcome): void => collected.listener({ kind: 'case-ended', outcome }),
-    failed: (defect: string) => void collected.defects.push(defect),
-  }
-  try {
-    await run.tellUntaken(new Int32Array(request.taken), told).finally(run.end)
-    collected.noteStop(run.stopReason())
-  } catch (error) {
-    collected.defects.push((error as Error).message)
-  }
 }
 
-type Collected = ReturnType<typeof collectOutcomes>
-
-/** Collects the outcomes that a run tells, and turns the reports of vitest into events. */
-function collectOutcomes(listener: RunListener) {
+/**
+ * Collects the results of cases that run in some threads.
+ *
+ * @param parts `lost`: why threads ended before vitest took them
+ */
+async function runCases(
+  { planned, listener }: Pick<SuiteRun, 'planned' | 'listener'>,
+  { items, facts = null }: WorkerRequest,
+  { cases: ending, cleanUp }: Endings,
+  { run, lost = [] }: { run: (hear: RunListener) => Promise<RanCases[]>; lost?: readonly string[] },
+): Promise<CasesResult> {
   const outcomes = new Map<string, CaseOutcome>()
-  const defects: string[] = []
-  let stopped: StopReason | null = null
+  /** A worker has had its time to end, or the user presses Ctrl-C again. */
+  const stuck = new Promise<null>((resolve) => {
+    ending.onEnd(() => setTimeout(() => resolve(null), graceMs).unref())
+    cleanUp.onEnd(() => resolve(null))
+  })
   const hear: RunListener = (event) => {
     if (event.kind === 'case-ended') outcomes.set(event.outcome.key, event.outcome)
     listener(event)
   }
-  const noteStop = (reason: StopReason | null = null): void => {
-    if (stopped !== null || reason === null) return
-    stopped = reason
-    listener({ kind: 'stopped', reason })
+  const ran = await Promise.race([run(hear), stuck])
+  const defects = (ran ?? []).flatMap((part) => part.defects)
+  const stopped = ending.reason ?? ran?.find((part) => part.stopped !== null)?.stopped ?? null
+  const missing = planned.selected.filter(({ key }) => items.includes(key) && !outcomes.has(key))
+  if (missing.length > 0 && defects.length === 0)
+    defects.push(...(lost.length > 0 ? lost : ['a thread ended before its cases did']))
+  return {
+    outcomes: [...outcomes.values(), ...notReached({ planned }, missing, stopped)],
+    facts,
+    stopped,
+    defects: stopped === null ? defects : [],
+    isStuck: ran === null,
   }
-  const reporter: Reporter = {
-    onTestCaseResult(test) {
-      const { outcomes: ended = [], stopped: reason, defects: met = [] } = test.meta()
-      noteStop(reason)
-      const result = test.result()
-      for (const outcome of ended) hear({ kind: 'case-ended', outcome })
-      defects.push(...met)
-      if (result.state === 'failed') defects.push(`${test.name}: ${result.errors[0]?.message ?? 'no reason given'}`)
-    },
-    onTestModuleEnd(module) {
-      for (const error of module.errors()) defects.push(error.message)
-    },
-    // A thread that vitest had taken died, or threw outside of its cases.
-    onTestRunEnd(_modules, errors) {
-      for (const { message, cause } of errors) defects.push(cause?.message ?? message)
-    },
-  }
-  return { reporter, listener: hear, outcomes, defects, noteStop, stopped: () => stopped }
+}
+
+/** Runs cases in this thread. What goes wrong is a defect, as in a worker. */
+async function runHere(request: WorkerRequest, ending: Endings['cases'], listener: RunListener): Promise<RanCases> {
+  const { runRequested } = await import('./run.ts')
+  return runRequested(request, { ending, listener }).catch(({ message }: Error) => ({
+    defects: [message],
+    stopped: null,
+  }))
 }
 
 async function runVitest(
-  ...[request, reporter, place, ending]: [...Parameters<typeof startVitest>, Endings['cases']]
-): Promise<void> {
-  const vitest = await startVitest(request, reporter, place)
+  request: WorkerRequest,
+  place: { folder: string; workers: number; early: SuiteRun['threads'] },
+): Promise<RanCases[]> {
+  const vitest = await startVitest(place)
   // As an option it would be copied twice more, with all scenarios.
   vitest.provide('request', request)
-  try {
-    // Threads that have begun with cases tell what has ended before vitest ends them.
-    if (ending.reason === null || request.url === null) await vitest.start()
-  } finally {
-    await vitest.close()
-  }
+  return ranIn(await vitest.start().finally(() => vitest.close()))
+}
+
+function ranIn({ testModules, unhandledErrors }: TestRunResult): RanCases[] {
+  const errors = testModules.flatMap((module) => module.errors())
+  const tests = testModules.flatMap((module) => [...module.children.allTests()])
+  const failed = tests.flatMap((test) => {
+    const result = test.result()
+    return result.state === 'failed' ? `${test.name}: ${result.errors[0]?.message ?? 'no reason given'}` : []
+  })
+  // A thread that vitest had taken died, or threw outside of its cases.
+  const ofThreads = (unhandledErrors as Error[]).map(({ message, cause }) => (cause as Error)?.message ?? message)
+  const defects = [...errors.map(({ message }) => message), ...failed, ...ofThreads]
+  return [{ defects, stopped: null }, ...tests.flatMap((test) => test.meta().ran ?? [])]
 }
 
 /** The minimum number of cases for one more thread; fewer finish before it is ready. */
@@ -515,11 +397,7 @@ function makeSuiteFolder(workers: number): string {
   return folder
 }
 
-async function startVitest(
-  request: WorkerRequest,
-  reporter: Reporter,
-  { folder, workers, early }: { folder: string; workers: number; early: SuiteRun['threads'] },
-): Promise<Vitest> {
+async function startVitest({ folder, workers, early }: Parameters<typeof runVitest>[1]): Promise<Vitest> {
   const { createVitest, ThreadsPoolWorker } = await import('vitest/node')
   return keepSignals(() =>
     createVitest(
@@ -534,11 +412,10 @@ async function startVitest(
         fileParallelism: workers > 1,
         maxWorkers: workers,
         watch: false,
-        // The schedule decides which cases of one server run at the same time.
-        maxConcurrency: request.items.length + 1,
         testTimeout: 0,
         hookTimeout: 0,
-        reporters: [reporter],
+        // What vitest returns is read.
+        reporters: [{}],
         // Everything is already compiled; transforming it again would take half a second.
         server: { deps: { external: [/./] } },
         silent: true,

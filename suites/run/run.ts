@@ -19,19 +19,20 @@ import { createTestKey, ensureTestKeys, fewPlacesForKeys } from '../engine/conve
 import { runCase } from '../engine/conversation/run-case.ts'
 import { listSolutions } from '../engine/conversation/send.ts'
 import { noFacts, type TargetFacts } from '../engine/conversation/target-facts.ts'
-import type { CaseOutcome } from '../engine/judge/problem.ts'
+import type { CaseOutcome, StopReason } from '../engine/judge/problem.ts'
 import type { SafetyClass } from '../engine/language/fixture-types.ts'
 import { type Random, seededRandom, systemRandom } from '../engine/signer/random.ts'
 import type { Instance } from '../engine/target.ts'
 import type { listenToCases } from '../explore/listen.ts'
 import { signatureHint } from '../lab/signature-hint.ts'
 import { applyKnown } from '../report/build.ts'
+import type { KnownEntry } from '../report/report.ts'
+import type { UrlTargetOptions } from '../targets/url.ts'
 import { type Capabilities, safetyClasses, testKeysMade, whyNotRun } from './capabilities.ts'
 import { type Ending, endedTarget } from './ending.ts'
-import { removeKeys } from './keys.ts'
+import { type recordKeys, removeKeys } from './keys.ts'
 import { preflight } from './preflight.ts'
 import { createBoard } from './schedule.ts'
-import type { WorkerRequest } from './worker.ts'
 
 interface RunSetup
   extends Pick<Run, 'target' | 'corpus' | 'unique'>,
@@ -45,8 +46,8 @@ interface RunSetup
   random: Random
   /** What the preflight found, if it already ran; otherwise the run starts with it. */
   facts?: TargetFacts | null
-  /** Ends the run after this many failures that are not in the baseline; `met`: those of all threads, in one Int32 that they share. */
-  bail?: { failures: number; met: SharedArrayBuffer; isKnown: (outcome: CaseOutcome) => boolean } | null
+  /** Ends the run after this many failures that the baseline does not list; `met`: those of all threads, in one Int32 that they share. */
+  bail?: { failures: number; met: SharedArrayBuffer; known: readonly KnownEntry[] } | null
   /** Ends the run from outside. */
   ending?: Ending
   listener?: RunListener
@@ -58,12 +59,6 @@ interface RunSetup
 type EngineSetup = Omit<RunSetup, 'items' | 'seed'>
 
 type OpenRun = Awaited<ReturnType<typeof openRun>>
-
-interface Told {
-  ended(outcome: CaseOutcome): void
-  /** A defect of the suite. */
-  failed(defect: string): void
-}
 
 /**
  * A run after its preflight. Items on one server may run before they are requested, at the same time.
@@ -109,38 +104,13 @@ export async function openRun(setup: RunSetup) {
   listeners.push(runner.listener)
   listening = setup.listens === true && lasting ? await listen(setup, instance, facts) : null
   if (listening !== null) listeners.push(listening.listener)
-  const runItem = async (item: Item): Promise<CaseOutcome> => {
-    const outcome = await runner.runItem(item)
-    const findings = listening?.take() ?? []
-    return findings.length === 0 ? outcome : { ...outcome, findings }
-  }
-  const tellItem = async (item: Item, { ended, failed }: Told): Promise<void> => {
-    try {
-      ended(await runItem(item))
-    } catch (error) {
-      failed(`${item.key}: ${(error as Error).message}`)
-    }
-  }
   return {
     items,
     facts,
-    runItem,
-    /** Runs an item, and tells its outcome, or what the suite could not do. */
-    tellItem,
-    /**
-     * Does so until no item is left that no thread has taken, two at a time: while one waits for an answer, another goes on.
-     *
-     * @param taken how many items all threads have taken. A faster thread takes more, so that all end at about the same time
-     */
-    async tellUntaken(taken: Int32Array, told: Told): Promise<void> {
-      const takeAll = async (): Promise<void> => {
-        while (run.stopping.reason === null) {
-          const item = items[Atomics.add(taken, 0, 1)]
-          if (item === undefined) return
-          await tellItem(item, told)
-        }
-      }
-      await Promise.all([takeAll(), takeAll()])
+    async runItem(item: Item): Promise<CaseOutcome> {
+      const outcome = await runner.runItem(item)
+      const findings = listening?.take() ?? []
+      return findings.length === 0 ? outcome : { ...outcome, findings }
     },
     stopReason: () => run.stopping.reason,
     end: () => endRun(run),
@@ -281,12 +251,76 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
   }
 }
 
-/** Opens the run that the main thread of a command asks for: in a worker, or in that thread itself. */
-export async function openRequested(
-  request: WorkerRequest,
-  { ending, listener }: Required<Pick<RunSetup, 'ending' | 'listener'>>,
-): Promise<OpenRun> {
-  const { url, corpus, seed, bail = null } = request
+/** The request of the main thread to the threads that run the cases. Plain data. */
+export interface WorkerRequest
+  extends Omit<RunSetup, 'target' | 'items' | 'random' | 'ending' | 'listener' | 'listens'> {
+  /** null: the bundled server. */
+  url: UrlTargetOptions | null
+  /** Keys of items. */
+  items: string[]
+  /** The record of created keys, so that the main thread can remove them even if the worker crashes; null if nothing is recorded. */
+  keyRecord?: Parameters<typeof recordKeys>[0] | null
+  /** How many items all threads have taken, in one Int32 that they share; without it, one thread runs all items. */
+  taken?: SharedArrayBuffer
+  /** The name of the channel between the threads. */
+  channel: string
+  /** When the run must end, on the monotonic clock; null: no limit. */
+  endsAtMs?: number | null
+}
+
+/** What came of a part of the cases, besides their outcomes. */
+export interface RanCases {
+  /** What the suite itself could not do: never a defect of the target. */
+  defects: string[]
+  /** Why the run ended before its last case; null if it did not. */
+  stopped: StopReason | null
+}
+
+type Listened = Required<Pick<RunSetup, 'ending' | 'listener'>>
+
+/**
+ * Runs the cases that the main thread asks for, or those of them that no other thread has taken: in a worker, or in the main thread itself.
+ *
+ * @param listened the listener hears of the end of each case once, with an outcome that counts
+ */
+export async function runRequested(request: WorkerRequest, { ending, listener }: Listened): Promise<RanCases> {
+  const run = await openRequested(request, {
+    ending,
+    listener: (event) => {
+      if (event.kind !== 'case-ended') listener(event)
+    },
+  })
+  const defects: string[] = []
+  const tellItem = async (item: Item): Promise<void> => {
+    try {
+      listener({ kind: 'case-ended', outcome: await run.runItem(item) })
+    } catch (error) {
+      defects.push(`${item.key}: ${(error as Error).message}`)
+    }
+  }
+  /** @param taken how many items all threads have taken. A faster thread takes more, so that all end at about the same time */
+  const tellUntaken = async (taken: Int32Array): Promise<void> => {
+    while (run.stopReason() === null) {
+      const item = run.items[Atomics.add(taken, 0, 1)]
+      if (item === undefined) return
+      await tellItem(item)
+    }
+  }
+  try {
+    if (request.taken === undefined) await Promise.all(run.items.map(tellItem))
+    else {
+      const taken = new Int32Array(request.taken)
+      // While one of the two waits for an answer, the other goes on.
+      await Promise.all([tellUntaken(taken), tellUntaken(taken)])
+    }
+  } finally {
+    await run.end()
+  }
+  return { defects, stopped: run.stopReason() }
+}
+
+async function openRequested(request: WorkerRequest, listened: Listened): Promise<OpenRun> {
+  const { url, corpus, seed } = request
   const itemOf = new Map(allItems(corpus).map((item) => [item.key, item]))
   // Only one of the two is needed, and loading the other takes time.
   const target =
@@ -299,12 +333,9 @@ export async function openRequested(
       target,
       items: request.items.map((key) => itemOf.get(key) as Item),
       random: url === null ? seededRandom(seed) : systemRandom,
-      bail:
-        bail === null ? null : { ...bail, isKnown: (outcome) => applyKnown(outcome, bail.known).verdict === 'known' },
-      ending,
       // The model has judged every exchange with the bundled server: suites/explore/third-witness.long.test.ts.
       listens: url !== null,
-      listener,
+      ...listened,
     })
   } catch (error) {
     await target.close?.()
@@ -324,7 +355,7 @@ function failureCounter({ bail }: RunSetup, { stopping }: Run): (outcome: CaseOu
   if (!bail) return () => {}
   const met = new Int32Array(bail.met)
   return (outcome) => {
-    if (outcome.verdict === 'failed' && !bail.isKnown(outcome)) Atomics.add(met, 0, 1)
+    if (outcome.verdict === 'failed' && applyKnown(outcome, bail.known).verdict !== 'known') Atomics.add(met, 0, 1)
     // Another thread may have met the last one.
     if (Atomics.load(met, 0) >= bail.failures) stopping.stop({ kind: 'bail', failures: bail.failures })
   }
@@ -432,18 +463,12 @@ export async function runInTurn(run: OpenRun, isLast?: (outcome: CaseOutcome) =>
 }
 
 /** Creates the state that the calls of a run share, and lets it be ended from outside. */
-export function engineRun(setup: EngineSetup, facts: TargetFacts): Run {
-  const { target, corpus, random, unique, trace = false, keptTestKeys = [], earlierKeys = [], ending, listener } = setup
+export function engineRun({ target, ending, listener = () => {}, ...setup }: EngineSetup, facts: TargetFacts): Run {
   const run = startRun({
+    ...setup,
     target: ending === undefined ? target : endedTarget(target, ending),
-    corpus,
     facts,
-    random,
-    unique,
-    trace,
-    keptTestKeys,
-    earlierKeys,
-    emit: listener ?? (() => {}),
+    emit: listener,
     diagnose: signatureHint,
   })
   ending?.onEnd((reason) => run.stopping.stop(reason))

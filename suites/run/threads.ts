@@ -6,7 +6,7 @@ import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import type { PoolWorker } from 'vitest/node'
 import type { RunOptions } from './options.ts'
-import type { WorkerRequest } from './worker.ts'
+import type { WorkerRequest } from './run.ts'
 
 /** More threads would mostly load the suite. */
 const mostThreads = 4
@@ -22,7 +22,7 @@ export function startThreads({ target, plan, only, failed }: Pick<RunOptions, 't
   return {
     /** How many threads a run may use, this one included. */
     most,
-    /** Lets as many threads as vitest will take begin with cases of the bundled server. @param onLost called if one of them fails before it is taken */
+    /** Lets as many threads as vitest will take begin with the cases. @param onLost called if one of them fails before it is taken */
     begin: (request: WorkerRequest, workers: number, onLost: (error: Error) => void): void => {
       for (const one of early.filter(({ isFree }) => isFree()).slice(0, workers)) one.begin(request, onLost)
     },

@@ -39,7 +39,6 @@ export type RunEvent =
   | { kind: 'calls-made'; calls: number; tookMs: number }
   /** The model makes a call besides the cases: how many it has made, how many it makes at most and how many probably, and how long it may go on. */
   | { kind: 'model-called'; calls: number; most: number; likely: number; leftMs: number }
-  | { kind: 'stopped'; reason: StopReason }
 
 export type RunListener = (event: RunEvent) => void
 
@@ -121,8 +120,8 @@ export function openCreatedKeys(
   }
 }
 
-/** Decides when a run ends before its last case, and remembers why. The only writer of that reason. @param emit hears once that the run stops, and why */
-function createStopping(emit: RunListener) {
+/** Decides when a run ends before its last case, and remembers why. The only writer of that reason. */
+function createStopping() {
   let reason: StopReason | null = null
   return {
     /** null while the run goes on. */
@@ -131,9 +130,7 @@ function createStopping(emit: RunListener) {
     },
     /** Ends the run. The first reason stays. */
     stop(given: StopReason): void {
-      if (reason !== null) return
-      reason = given
-      emit({ kind: 'stopped', reason })
+      reason ??= given
     },
   }
 }
@@ -297,14 +294,13 @@ type RunOptions = Pick<Run, 'target' | 'corpus' | 'facts' | 'random' | 'unique' 
 
 /** The state of a run at its beginning. Opens nothing and calls nothing. */
 export function startRun(options: RunOptions): Run {
-  const emit = options.emit ?? (() => {})
   return {
     ...options,
     trace: options.trace ?? false,
     keptTestKeys: options.keptTestKeys ?? [],
     earlierKeys: options.earlierKeys ?? [],
-    stopping: createStopping(emit),
-    emit,
+    stopping: createStopping(),
+    emit: options.emit ?? (() => {}),
     spoilt: new Map(),
     diagnoses: new Map(),
     shared: null,
