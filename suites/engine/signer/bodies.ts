@@ -3,24 +3,17 @@ import { isObject, type JsonObject, parseJson } from '../json.ts'
 import { fromUtf8, sameBytes, utf8 } from './bytes.ts'
 
 /** How a serialiser writes JSON. */
-interface Style {
-  comma: string
-  colon: string
-  /** What is done to a text that JSON.stringify quoted. */
-  escape: (quoted: string) => string
-  /** How a number is written. */
-  number: (value: number) => string
-  sorted: boolean
-  /** The indentation of a member for each level; empty for a single line. */
-  indent: string
-}
+type Style = typeof compact
 
-const compact: Style = {
+const compact = {
   comma: ',',
   colon: ':',
-  escape: (quoted) => quoted,
-  number: (value) => JSON.stringify(value),
+  /** What is done to a text that JSON.stringify quoted. */
+  escape: (quoted: string): string => quoted,
+  /** How a number is written. */
+  number: (value: number): string => JSON.stringify(value),
   sorted: false,
+  /** The indentation of a member for each level; empty for a single line. */
   indent: '',
 }
 export const spaced: Partial<Style> = { comma: ', ', colon: ': ' }
@@ -111,21 +104,9 @@ function writeJson(value: unknown, style: Style, margin = ''): string {
 }
 
 /** How a language prints a value. */
-interface Print {
-  open: string
-  close: string
-  colon: string
-  comma: string
-  listComma: string
-  sorted?: boolean
-  name: (name: string) => string
-  text: (text: string) => string
-  nothing: string
-  yes: string
-  no: string
-}
+type Print = typeof python & { sorted?: boolean }
 
-const python: Print = {
+const python = {
   open: '{',
   close: '}',
   colon: ': ',
@@ -261,8 +242,7 @@ export const bodyForms: BodyForms = {
   'compatibility-composed': (body) => body.normalize('NFKC'),
   'upper-case': (body) => body.toUpperCase(),
   'lower-case': (body) => body.toLowerCase(),
-  'ascii-escapes': (body) =>
-    body.replace(/[\u0080-\uffff]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`),
+  'ascii-escapes': nonAscii,
   'ascii-only': (body) => body.replace(/[\u0080-\uffff]/g, '?'),
   'ascii-left': (body) => body.replace(/[\u0080-\uffff]/g, ''),
   'letter-escaped': (body) => body.replace('"method"', '"\\u006dethod"'),

@@ -364,9 +364,10 @@ function signedHeader(call: SignedCall, settings: CallSettings, changer: Changer
 
 function draftWith(right: Draft, changer: Changer): Draft {
   let draft = right
-  for (const part of draftParts.filter((one) => changer.fields.includes(one))) {
+  for (const [part, change] of Object.entries(partsOfDraft)) {
+    if (!changer.fields.includes(part)) continue
     const text = (value: string): string => changer.text(part, value)
-    draft = changePart(draft, part, { text, bytes: (value) => changer.bytes(part, value) }) ?? draft
+    draft = change(draft, { text, bytes: (value) => changer.bytes(part, value) }) ?? draft
   }
   if (draft.algorithm.kind === 'ed25519' && draft.key.length !== 32) throw new Unmakeable('A private key has 32 bytes')
   return changer.take('mistake').reduce((before, { operation = '' }) => mistaken(before, operation), draft)
@@ -447,7 +448,10 @@ const signed =
     pieces: draft.pieces.map((one) => (one.origin === origin ? piece(origin, text(fromUtf8(one.bytes) ?? '')) : one)),
   })
 
-/** In the order in which they are made: what is signed before the data as a whole. */
+/**
+ * The parts of a signed call by the names that fixtures use, in the order in which they are changed: what is signed before the data as a whole.
+ * null: this call has no such part.
+ */
 const partsOfDraft: { readonly [part: string]: (draft: Draft, write: Write) => Draft | null } = {
   scheme: (draft, { text }) => ({ ...draft, scheme: text(draft.scheme) }),
   gap: (draft, { text }) => ({ ...draft, gap: text(draft.gap) }),
@@ -476,11 +480,3 @@ const partsOfDraft: { readonly [part: string]: (draft: Draft, write: Write) => D
   seed: (draft, { bytes }) => (draft.algorithm.kind === 'ed25519' ? { ...draft, key: bytes(draft.key) } : null),
   'signature-bytes': (draft, { bytes }) => ({ ...draft, cut: (whole) => bytes(draft.cut(whole)) }),
 }
-
-/** A draft with one part changed, by the name that fixtures use; null where this call has no such part. */
-function changePart(draft: Draft, part: string, write: Write): Draft | null {
-  return partsOfDraft[part]?.(draft, write) ?? null
-}
-
-/** The parts of a signed call, in the order in which to change them. */
-const draftParts: readonly string[] = Object.keys(partsOfDraft)

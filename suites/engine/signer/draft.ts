@@ -110,18 +110,9 @@ type Algorithm =
       sign?: Parameters<typeof ed25519Sign>[3]
     }
 
-/** What a mistake may use besides the draft itself. */
-interface Surroundings {
-  keyId: string
-  key: SigningKey
-  /** The whole URL that was called, where it is known. */
-  url?: string | undefined
-  /** Other keys that the caller might have mixed up with the right one. */
-  otherKeys: readonly SigningKey[]
-}
-
 export interface Draft {
-  readonly around: Surroundings
+  /** What a mistake may use besides the draft itself; the caller might have mixed up one of the other keys with the right one. */
+  readonly around: Pick<SignInput, 'keyId' | 'key' | 'url'> & { readonly otherKeys: readonly SigningKey[] }
   /** What the header carries, the signature apart. */
   readonly sent: Omit<HeaderFields, 'signature'>
   readonly scheme: string

@@ -57,8 +57,17 @@ export interface KnownMistake extends DraftChange {
   readonly found: boolean
 }
 
-/** What a client should do to keep a requirement. */
-const fixes: { readonly [requirement: string]: string } = {
+const milliseconds = 'Use milliseconds (13 digits), in the data and in the header alike'
+const secretOfKey = 'Use the secret of the key, never its id'
+const asTextStands = 'Use the UTF-8 bytes of the secret as the key, as the text stands'
+/** For clients that cut the text: they do the two steps in the wrong order. */
+const cutThenEncode = 'Cut the bytes of the MAC to the first 20, then encode these bytes in BASE64'
+const quoteSecret =
+  'Put the secret in single quotes where the environment is set, and compare its length where it is used: the key is the text as it stands'
+const wholeSignature = 'Send the whole signature and nothing more: 20 bytes of an HMAC, 64 of ED25519'
+
+/** What a client should do to keep a requirement, and what it should do instead of one mistake, where that says more. */
+const fixes: { readonly [requirementOrMistake: string]: string } = {
   'signatures/data-to-sign': 'Sign <timestamp>;<nonce>;<METHOD> LF <URI> LF <body> LF and nothing else',
   'signatures/timestamp': 'Write the timestamp once, as 13 digits, and use this text in the data and in the header',
   'signatures/nonce': 'Sign the nonce exactly as the header carries it',
@@ -76,25 +85,37 @@ const fixes: { readonly [requirement: string]: string } = {
   'signatures/version': 'Send the literal 1 as the second field',
   'signatures/key-id': 'Send the id of the key that signs, and sign with its secret or private key',
   'signatures/scheme': 'Begin the header with the scheme word of the target and one space',
+  'signatures/ecc-malleability': 'Reduce S modulo L',
+  'data/with-written-line-feeds': 'Use the byte 0x0a; in a shell printf writes it, echo and plain quotes do not',
+  'data/without-query': 'Sign the URI exactly as given',
+  'data/with-timestamp-in-seconds': milliseconds,
+  'data/with-timestamp-in-microseconds': milliseconds,
+  'key/id-as-secret': secretOfKey,
+  'signature/hmac-with-key-id-as-secret': secretOfKey,
+  'signature/cut-hex': cutThenEncode,
+  'signature/cut-base64': cutThenEncode,
+  'signature/cut-text': cutThenEncode,
+  'signature/cut-hex-text': cutThenEncode,
+  'signature/one-byte-short': wholeSignature,
+  'signature/one-byte-long': wholeSignature,
+  'signature/reversed': 'Send the bytes in the order in which they come',
+  'signature/attached': 'Send the first 64 bytes alone, in BASE64 (a detached signature)',
+  'signature/ed25519-cut-to-20-bytes': 'Send all 64 bytes of the ED25519 signature',
+  'signature/decoded-as-utf8': 'Cut the bytes of the MAC to 20, then encode them in BASE64; never make a text of them',
+  'fields/timestamp-in-seconds': milliseconds,
+  'fields/timestamp-in-microseconds': milliseconds,
+  'fields/timestamp-no-integer': milliseconds,
+  'fields/empty-nonce': 'Choose a fresh nonce for every request',
 }
 
-const milliseconds = 'Use milliseconds (13 digits), in the data and in the header alike'
-const secretOfKey = 'Use the secret of the key, never its id'
-const asTextStands = 'Use the UTF-8 bytes of the secret as the key, as the text stands'
-/** For clients that cut the text: they do the two steps in the wrong order. */
-const cutThenEncode = 'Cut the bytes of the MAC to the first 20, then encode these bytes in BASE64'
-const quoteSecret =
-  'Put the secret in single quotes where the environment is set, and compare its length where it is used: the key is the text as it stands'
-const wholeSignature = 'Send the whole signature and nothing more: 20 bytes of an HMAC, 64 of ED25519'
-
-/** What a mistake says besides its id, its claim and its change. Without `fix` the one of its requirement applies. */
+/** What a mistake says besides its id, its claim and its change. Without `fix` that of the mistake or its requirement applies. */
 type Texts = Pick<KnownMistake, 'requirement'> & Partial<Pick<KnownMistake, 'fix' | 'made' | 'found'>>
 
 export function mistakeOf(id: string, when: string, change: DraftChange, texts: Texts): KnownMistake {
   const title = when.charAt(0).toUpperCase() + when.slice(1)
   // What is wrong in the header around the signature is read off it.
   const found = change.stage !== 'fields'
-  return { fix: fixes[texts.requirement] ?? '', made: true, found, ...texts, ...change, id, when, title }
+  return { fix: fixes[id] ?? fixes[texts.requirement] ?? '', made: true, found, ...texts, ...change, id, when, title }
 }
 
 interface Row {
@@ -138,6 +159,8 @@ const exponents = (text: string, mark: string): string =>
 /** Another order or choice of the pieces of the data. */
 const pieces = (word: string, when: string, change: Parameters<typeof ofData>[0]): Row =>
   row(word, when, ofData(change))
+const inFront = (word: string, what: string, write: (keyId: string) => string): Row =>
+  pieces(word, `${what} signed in front of the timestamp`, (all, { keyId }) => [piece('other', write(keyId)), ...all])
 const indexOf = (all: readonly Piece[], origin: Origin): number => all.findIndex((one) => one.origin === origin)
 /** The pieces without their last line end. */
 const unended = (all: readonly Piece[]): readonly Piece[] | null =>
@@ -405,13 +428,8 @@ export const mistakes: readonly KnownMistake[] = [
     ),
     on('line-end', 'with-crlf', 'the lines of the data to sign end with CR LF', () => '\r\n'),
     on('line-end', 'without-line-feeds', 'method, URI and body are joined without line feeds', () => ''),
+    on('line-end', 'with-written-line-feeds', 'a backslash and an n stand where line feeds belong', () => '\\n'),
   ]),
-  ...about(
-    'request-line-feeds',
-    'data',
-    { fix: 'Use the byte 0x0a; in a shell printf writes it, echo and plain quotes do not' },
-    [on('line-end', 'with-written-line-feeds', 'a backslash and an n stand where line feeds belong', () => '\\n')],
-  ),
   ...about('request-method', 'data', {}, [
     on('method', 'with-lowercase-method', 'the HTTP method is signed in lower case', (word) => word.toLowerCase()),
     on('method', 'with-capitalised-method', 'the HTTP method is signed with one capital letter', (word) =>
@@ -430,11 +448,7 @@ export const mistakes: readonly KnownMistake[] = [
     on('uri', 'with-query', 'the query of the URL is signed with the URI', (path, around) =>
       path.includes('?') ? path : path + (/\?[^#]*/.exec(around.url ?? '')?.[0] ?? ''),
     ),
-  ]),
-  ...about('request-uri', 'data', { fix: 'Sign the URI exactly as given' }, [
     on('uri', 'without-query', 'the query is dropped from the signed URI', (path) => path.replace(/\?.*$/, '')),
-  ]),
-  ...about('request-uri', 'data', {}, [
     on('uri', 'with-path-without-slash', 'the URI is signed without its leading slash', (it) => it.replace(/^\//, '')),
     on('uri', 'with-trailing-slash', 'the URI is signed with a trailing slash', (it) => it.replace(/\/?$/, '/')),
     on('uri', 'with-root-path', 'the path / is signed instead of the URI', () => '/'),
@@ -480,11 +494,9 @@ export const mistakes: readonly KnownMistake[] = [
   ]),
 
   // ---- timestamp and nonce as signed, and how the data to sign are put together
-  ...about('timestamp', 'data', { fix: milliseconds }, [
+  ...about('timestamp', 'data', {}, [
     time('with-timestamp-in-seconds', 'in seconds', (right) => right.slice(0, 10)),
     time('with-timestamp-in-microseconds', 'in microseconds', (right) => `${right}000`),
-  ]),
-  ...about('timestamp', 'data', {}, [
     on(
       'timestamp',
       'with-timestamp-in-milliseconds',
@@ -526,19 +538,9 @@ export const mistakes: readonly KnownMistake[] = [
     exchanged('with-uri-first', 'the URI is signed before the method', 'method', 'uri'),
   ]),
   ...about('data-to-sign', 'data', {}, [
-    pieces('with-key-id', 'the key id is signed in front of the timestamp', (all, { keyId }) => [
-      piece('other', `${keyId};`),
-      ...all,
-    ]),
-    pieces('with-version', 'the 1 of the header is signed in front of the timestamp', (all) => [
-      piece('other', '1;'),
-      ...all,
-    ]),
-    pieces(
-      'with-key-id-and-version',
-      'the first two header fields are signed in front of the timestamp',
-      (all, { keyId }) => [piece('other', `${keyId};1;`), ...all],
-    ),
+    inFront('with-key-id', 'the key id is', (keyId) => `${keyId};`),
+    inFront('with-version', 'the 1 of the header is', () => '1;'),
+    inFront('with-key-id-and-version', 'the first two header fields are', (keyId) => `${keyId};1;`),
     ...Object.entries({
       'with-commas': ['commas', ','],
       'with-colons': ['colons', ':'],
@@ -759,14 +761,7 @@ export const mistakes: readonly KnownMistake[] = [
     secret('empty', 'an empty secret is used', () => ''),
     secret('basic-pair', 'the pair id:secret is used as the key', (right, keyId) => `${keyId}:${right}`),
   ]),
-  ...about(
-    'key-id',
-    'key',
-    {
-      fix: secretOfKey,
-    },
-    [secret('id-as-secret', 'the key id is used as the secret', (_, keyId) => keyId)],
-  ),
+  ...about('key-id', 'key', {}, [secret('id-as-secret', 'the key id is used as the secret', (_, keyId) => keyId)]),
   ...about('ecc', 'key', { fix: 'Read the 32-byte seed out of the PKCS#8 file; it is its last 32 bytes' }, [
     seed('seed-hashed', 'the SHA-256 of the seed is used as the seed', sha256),
     seed('expanded-as-seed', 'the first half of the expanded private key is used as the seed', (right) =>
@@ -868,8 +863,6 @@ export const mistakes: readonly KnownMistake[] = [
     macOver('hmac-over-hash', 'the SHA-256', sha256),
     macOver('hmac-over-hex', 'the hex', toHex),
     macOver('hmac-over-base64', 'the BASE64', toBase64),
-  ]),
-  ...about('hmac', 'signature', { fix: cutThenEncode }, [
     mac('cut-hex', 'the MAC is put in hex and its first 20 digits are encoded', (key, data) =>
       utf8(toHex(hmacSha256(key, data))),
     ),
@@ -878,7 +871,7 @@ export const mistakes: readonly KnownMistake[] = [
     ),
   ]),
   // Found as key/id-as-secret.
-  ...about('key-id', 'signature', { fix: secretOfKey, found: false }, [
+  ...about('key-id', 'signature', { found: false }, [
     computed('hmac-with-key-id-as-secret', 'the HMAC is made with the key id as the secret', (draft) => ({
       ...draft,
       ...rightMac,
@@ -931,20 +924,16 @@ export const mistakes: readonly KnownMistake[] = [
     ...[10, 12, 16, 24, 28].map((count) =>
       macCut(`first-${count}-bytes`, `the first ${count} bytes`, (whole) => whole.slice(0, count)),
     ),
-  ]),
-  ...about('hmac-length', 'signature', { fix: wholeSignature }, [
     cut('one-byte-short', 'the signature lacks its last byte', (right) => right.slice(0, -1)),
     cut('one-byte-long', 'the signature has one byte too many', (right, whole) =>
       concat(right, whole.length > right.length ? whole.slice(right.length, right.length + 1) : Uint8Array.of(0)),
     ),
-  ]),
-  ...about('hmac-length', 'signature', {}, [
     cut('without-first-byte', 'the MAC is cut from byte 1 to 21', (_, whole) => whole.slice(1, 21), 'mac'),
   ]),
-  ...about('ecc', 'signature', { fix: 'Send the bytes in the order in which they come' }, [
+  ...about('ecc', 'signature', {}, [
     cut('reversed', 'the bytes of the signature are reversed', (right) => right.toReversed()),
   ]),
-  ...about('ecc-malleability', 'signature', { fix: 'Reduce S modulo L' }, [
+  ...about('ecc-malleability', 'signature', {}, [
     cut(
       'high-s',
       'S of the ED25519 signature is not below the group order L',
@@ -978,14 +967,10 @@ export const mistakes: readonly KnownMistake[] = [
     sent('spaces-for-plus', 'each + of the signature becomes a space on the way', (_, it) => it.replaceAll('+', ' ')),
     sent('quoted', 'the signature is sent in quotation marks', (_, right) => `"${right}"`),
     sent('lower-case', 'the signature is put in lower case', (_, right) => right.toLowerCase()),
-  ]),
-  ...about('hmac-encoding', 'signature', { fix: cutThenEncode }, [
     sent('cut-text', 'the BASE64 text is cut to 20 characters instead of the MAC to 20 bytes', (_, right) =>
       right.slice(0, 20),
     ),
     sent('cut-hex-text', 'the first 20 hex digits are sent', (bytes) => toHex(bytes).slice(0, 20)),
-  ]),
-  ...about('hmac-encoding', 'signature', {}, [
     sent('raw-latin-1', 'the bytes are sent as they are, without an encoding', text),
     sent('empty', 'the signature is empty', () => ''),
   ]),
@@ -1019,7 +1004,7 @@ export const mistakes: readonly KnownMistake[] = [
     'the signature is the right one but for a few characters, or for a lost beginning or end',
     'Copy the signature whole; look for a line break, a shell or a log that alters it',
   ),
-  ...about('ecc', 'signature', { ...lab, fix: 'Send the first 64 bytes alone, in BASE64 (a detached signature)' }, [
+  ...about('ecc', 'signature', lab, [
     row('attached', 'the signature is attached to its message: the signed data stand behind its 64 bytes', {
       stage: 'cut',
       apply: (draft) =>
@@ -1027,8 +1012,6 @@ export const mistakes: readonly KnownMistake[] = [
           ? { ...draft, cut: (whole) => concat(draft.cut(whole), joinPieces(draft.pieces)) }
           : null,
     }),
-  ]),
-  ...about('ecc', 'signature', { ...lab, fix: 'Send all 64 bytes of the ED25519 signature' }, [
     cut(
       'ed25519-cut-to-20-bytes',
       'the ED25519 signature is cut to its first 20 bytes, as only an HMAC is',
@@ -1036,19 +1019,14 @@ export const mistakes: readonly KnownMistake[] = [
       'ed25519',
     ),
   ]),
-  ...about(
-    'hmac-encoding',
-    'signature',
-    { ...lab, fix: 'Cut the bytes of the MAC to 20, then encode them in BASE64; never make a text of them' },
-    [
-      cut(
-        'decoded-as-utf8',
-        'the bytes of the MAC are decoded as UTF-8, and the first 20 characters are encoded again',
-        (_, whole) => utf8(asUtf8(whole).slice(0, 20)),
-        'mac',
-      ),
-    ],
-  ),
+  ...about('hmac-encoding', 'signature', lab, [
+    cut(
+      'decoded-as-utf8',
+      'the bytes of the MAC are decoded as UTF-8, and the first 20 characters are encoded again',
+      (_, whole) => utf8(asUtf8(whole).slice(0, 20)),
+      'mac',
+    ),
+  ]),
   ...about(
     'hmac-encoding',
     'signature',
@@ -1090,19 +1068,14 @@ export const mistakes: readonly KnownMistake[] = [
   ...about('scheme', 'fields', {}, [
     header('without-scheme', 'the header has no scheme word', (draft) => ({ ...draft, scheme: '' })),
   ]),
-  ...about('timestamp', 'fields', { fix: milliseconds }, [
+  ...about('timestamp', 'fields', {}, [
     sentTime('timestamp-in-seconds', 'in seconds', (right) => right.slice(0, 10)),
     sentTime('timestamp-in-microseconds', 'in microseconds', (right) => `${right}000`),
     sentTime('timestamp-no-integer', 'not an integer', iso),
   ]),
-  ...about(
-    'nonce',
-    'fields',
-    {
-      fix: 'Choose a fresh nonce for every request',
-    },
-    [header('empty-nonce', 'the nonce is empty', (draft) => withField(draft, 'nonce', ''))],
-  ),
+  ...about('nonce', 'fields', {}, [
+    header('empty-nonce', 'the nonce is empty', (draft) => withField(draft, 'nonce', '')),
+  ]),
   // Nobody makes these by accident: scenarios make them to see whether a server accepts them.
   ...about('scheme', 'fields', {}, [
     scheme('other-scheme', 'another word', () => 'other-hmac-sha256'),

@@ -7,19 +7,13 @@ const spkiPrefix = fromHex('302a300506032b6570032100') as Uint8Array
 /** Everything of a PKCS#8 file before the seed. */
 export const pkcs8Prefix = fromHex('302e020100300506032b657004220420') as Uint8Array
 
-interface Ed25519KeyPair {
-  seed: Uint8Array
-  /** SPKI, lines joined by LF, as `publicKey` of manager/createApiKey wants it. */
-  publicKeyPem: string
-  /** PKCS#8. */
-  privateKeyPem: string
-}
-
 /** The key pair of a 32-byte seed. */
-export function ed25519KeyPair(seed: Uint8Array): Ed25519KeyPair {
+export function ed25519KeyPair(seed: Uint8Array) {
   return {
     seed,
+    /** SPKI, lines joined by LF, as `publicKey` of manager/createApiKey wants it. */
     publicKeyPem: publicKeyToPem(publicKeyOfSeed(seed)),
+    /** PKCS#8. */
     privateKeyPem: pem('PRIVATE KEY', concat(pkcs8Prefix, seed)),
   }
 }
