@@ -2,9 +2,9 @@
 
 import { isDocumentedMethod } from '../document.ts'
 import { isObject, isStrings, type JsonObject } from '../json.ts'
-import { fromBase64Strict, fromHex, sameBytes, toBase64, utf8 } from '../signer/bytes.ts'
-import { ed25519Verifier, withLowS } from '../signer/ed25519.ts'
-import { hmacSha256 } from '../signer/hmac.ts'
+import { fromBase64Strict, fromHex, sameBytes, toBase64, toHex, utf8 } from '../signer/bytes.ts'
+import { ed25519Verifier, signatureBytes, withLowS } from '../signer/ed25519.ts'
+import { hmacSha256, ofFewKeys } from '../signer/hmac.ts'
 import { publicKeyFromPem, publicKeyToPem } from '../signer/pem.ts'
 import { findPair, looseBytes, type ReadCall, readCall, unpadded } from './read-call.ts'
 import { type Span, saidOf, slackMs } from './sessions.ts'
@@ -505,11 +505,7 @@ function nonceFact(state: State, nonce: string): Fact {
   return open(state, 'signatures/nonce', `of ${nonce.length} characters`)
 }
 
-interface Sent {
-  readonly timestamp: string
-  readonly nonce: string
-  readonly signature: string
-}
+type Sent = { readonly [field in 'timestamp' | 'nonce' | 'signature']: string }
 
 /** signatures/hmac, signatures/ecc: the signature fits the bytes, or another open spelling of timestamp and nonce, or nothing. */
 function signatureFact(key: Key, sent: Sent, uri: string, call: Call): Fact {
@@ -566,16 +562,7 @@ function isOtherPart(bytes: Uint8Array, whole: Uint8Array): boolean {
   return sameBytes(bytes.slice(0, same), whole.slice(0, same)) || sameBytes(bytes, whole.slice(-20))
 }
 
-/** R and S, 32 bytes each. */
-const eccBytes = 64
-
-const verifiers = new WeakMap<Uint8Array, ReturnType<typeof ed25519Verifier>>()
-
-function verifierOf(publicKey: Uint8Array): ReturnType<typeof ed25519Verifier> {
-  const known = verifiers.get(publicKey) ?? ed25519Verifier(publicKey)
-  verifiers.set(publicKey, known)
-  return known
-}
+const verifierOf = ofFewKeys(toHex, ed25519Verifier)
 
 function checkEcc(key: Key, { signature }: Sent, data: Uint8Array): Fact | null {
   const { publicKey } = key
@@ -583,7 +570,7 @@ function checkEcc(key: Key, { signature }: Sent, data: Uint8Array): Fact | null 
   const verify = (bytes: Uint8Array) => verifierOf(publicKey)(data, bytes)
   const fits = (bytes: Uint8Array): boolean => verify(bytes) !== 'wrong'
   const strict = fromBase64Strict(signature)
-  if (strict?.length === eccBytes) {
+  if (strict?.length === signatureBytes) {
     const found = verify(strict)
     if (found === 'right') return yes('signatures/ecc', key.origin)
     // A point of small order is open (signatures/weak-keys).
@@ -592,9 +579,9 @@ function checkEcc(key: Key, { signature }: Sent, data: Uint8Array): Fact | null 
     return low !== null && fits(low) ? no('signatures/ecc-malleability') : null
   }
   const hex = fromHex(signature)
-  if (hex?.length === eccBytes && fits(hex)) return no('signatures/ecc-encoding')
+  if (hex?.length === signatureBytes && fits(hex)) return no('signatures/ecc-encoding')
   const loose = Uint8Array.from(looseBytes(signature), (letter) => letter.charCodeAt(0))
-  if (loose.length !== eccBytes || !fits(loose)) return null
+  if (loose.length !== signatureBytes || !fits(loose)) return null
   const isPaddingAlone = unpadded(signature) === unpadded(toBase64(loose))
   return isPaddingAlone ? unsure('signatures/ecc-encoding') : no('signatures/ecc-encoding')
 }
@@ -602,7 +589,7 @@ function checkEcc(key: Key, { signature }: Sent, data: Uint8Array): Fact | null 
 /** The requirement that a signature of the other kind breaks. */
 function wrongKind(key: Key, signature: string): string | undefined {
   const length = looseBytes(signature).length
-  if (key.publicKey === null) return length === eccBytes ? 'signatures/secret-key-refuses-ecc' : undefined
+  if (key.publicKey === null) return length === signatureBytes ? 'signatures/secret-key-refuses-ecc' : undefined
   return length === 20 || length === 32 ? 'signatures/public-key-refuses-hmac' : undefined
 }
 

@@ -283,16 +283,10 @@ function noteNonce(state: State, { auth }: ReadCall): State {
 /** A time that a server reports may be rounded to a second. */
 const roundedMs = 1000
 
-/** A token that is missing, or is no string, is the empty string: the other one may work without it. */
-interface Result {
-  readonly accessToken: string
-  readonly refreshToken: string
-  readonly accessTokenExpiry: unknown
-  readonly refreshTokenExpiry: unknown
-  readonly scope: unknown
-}
+type Result = NonNullable<ReturnType<typeof readResult>>
 
-function readResult(result: unknown): Result | undefined {
+/** A token that is missing, or is no string, is the empty string: the other one may work without it. */
+function readResult(result: unknown) {
   const { accessToken: access, refreshToken: refresh, accessTokenExpiry, refreshTokenExpiry, scope } = membersOf(result)
   const accessToken = typeof access === 'string' ? access : ''
   const refreshToken = typeof refresh === 'string' ? refresh : ''

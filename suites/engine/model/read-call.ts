@@ -230,19 +230,9 @@ function readAlike(body: string): ReadBody {
 }
 
 function parseBody(body: string): ReadBody {
-  const bytes = utf8(body).length
-  const form = formOf(body)
   const isTwofold = hasDuplicateMembers(body)
-  const nothing = {
-    method: undefined,
-    params: undefined,
-    id: undefined,
-    members: null,
-    isOdd: isTwofold,
-    isTwofold,
-    bytes,
-    form,
-  }
+  const text = { isOdd: isTwofold, isTwofold, bytes: utf8(body).length, form: formOf(body) }
+  const nothing = { method: undefined, params: undefined, id: undefined, members: null, ...text }
   try {
     // Whether a byte order mark in front matters is open (envelope/encoding).
     const marked = body.startsWith('\ufeff')
@@ -252,17 +242,8 @@ function parseBody(body: string): ReadBody {
     const { method, params: written, id } = members
     const params = isObject(written) ? folded(written) : written
     const isFolded = members !== value || params !== written
-    return {
-      json: true,
-      method,
-      params,
-      id,
-      members,
-      isOdd: marked || isFolded || isTwofold || idWithFractionOrExponent.test(body),
-      isTwofold,
-      bytes,
-      form,
-    }
+    const isOdd = marked || isFolded || isTwofold || idWithFractionOrExponent.test(body)
+    return { json: true, ...nothing, method, params, id, members, isOdd }
   } catch {
     return { json: false, ...nothing }
   }
