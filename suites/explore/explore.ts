@@ -130,6 +130,7 @@ export function openExploration(options: ExploreOptions) {
   const stage = async (name: string, run: () => Promise<unknown>, pausesMs = 0): Promise<void> => {
     if (mustSkip(pausesMs)) return void skipped.add(name)
     begun.add(name)
+    x.script = name
     await run()
     if (!countedApart.has(name) && x.isOver({ calls: 0, ms: Number.NEGATIVE_INFINITY })) skipped.add(name)
     await settle()

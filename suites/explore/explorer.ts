@@ -244,7 +244,7 @@ function endKey(core: Core, name: string, ended: NonNullable<Key['ended']>): voi
 
 function foresee(core: Core, step: CallStep): Verdict | null {
   const rendered = tryRender(core, step)
-  return rendered === null ? null : judge(core.known, facts(core.known, callOf(core, rendered), now(core)))
+  return rendered === null ? null : judge(core.known, facts(core.known, rendered.call, now(core)))
 }
 
 /** How many of the last calls show how long one takes. */
@@ -312,12 +312,12 @@ function prepare(core: Core, first: Rendered) {
     const span = { from: ours.sentAtMs, to: ours.answeredAtMs }
     /** What was sent and received, as lines. */
     const shown = () => (request === undefined ? undefined : showExchange(request, cutAnswer(wire), undefined))
-    return { step, call: callOf(core, rendered), answer: modelAnswer(answer), span, status: answer.status, shown }
+    return { ...rendered, answer: modelAnswer(answer), span, status: answer.status, shown }
   }
   return { delivery, conclude }
 }
 
-function requestOf(core: Core, { step, authorization, body }: Rendered): WireRequest {
+function requestOf(core: Core, { step, call: { authorization, body } }: Rendered): WireRequest {
   const { connection = 0, headers = {} } = step
   const from = addressOf(core, step).local
   return {
@@ -372,7 +372,7 @@ async function call(core: Core, wanted: CallStep, only?: Verdict['is'], lane = 0
   const step = lane === 0 ? wanted : inLane(wanted, lane)
   const rendered = tryRender(core, step)
   if (rendered === null) return null
-  const planned = callOf(core, rendered)
+  const { call: planned } = rendered
   const [before, at] = [core.known, now(core)]
   const foreseen = only === undefined ? undefined : facts(before, planned, at)
   if (foreseen !== undefined && judge(core.known, foreseen).is !== only) return null
@@ -567,21 +567,8 @@ async function askRoot(core: Core, from?: string): Promise<Answer | undefined> {
 const addressOf = ({ addresses }: Core, step: CallStep) =>
   addresses.find(({ name }) => name === step.from) ?? addresses[0] ?? { local: undefined, seen: '' }
 
-/** A step as bytes. */
-interface Rendered {
-  readonly step: CallStep
-  readonly authorization: string | undefined
-  readonly body: string
-  readonly breaks: string | undefined
-}
-
-const callOf = (core: Core, { step, authorization, body, breaks }: Rendered): Call => ({
-  authorization,
-  body,
-  breaks,
-  from: addressOf(core, step).seen,
-  inChunks: isChunked(step) || undefined,
-})
+/** A step, and the call that it makes. */
+type Rendered = Pick<Seen, 'step' | 'call'>
 
 /** @returns null if the step cannot be made: a name stands for nothing, or a change has nothing to change */
 function tryRender(core: Core, step: CallStep): Rendered | null {
@@ -606,7 +593,9 @@ function tryRender(core: Core, step: CallStep): Rendered | null {
     const changes = changesOf(resolve(step.alter, core.lookUp))
     const spec = { method: step.call, params, auth, form: step.body, changes, nonce: step.nonce }
     const { authorization, body } = write(spec, id, keyOf, settings)
-    return { step, authorization, body, breaks: operations.breaks(changes[0], wayOf(auth)) }
+    const breaks = operations.breaks(changes[0], wayOf(auth))
+    const [from, inChunks] = [addressOf(core, step).seen, isChunked(step) || undefined]
+    return { step, call: { authorization, body, breaks, from, inChunks } }
   } catch (error) {
     if (error instanceof Unmakeable || error instanceof UnresolvedReference) return null
     throw error

@@ -484,12 +484,7 @@ export function cameBetween({ log }: Explorer, { kind, entry }: Candidate, steps
 
 type Wrong = 'accepted' | 'refused'
 
-interface Start {
-  readonly from: string
-  readonly at: number
-}
-
-function lastRight(before: readonly Entry[], wrong: CallStep, kind: Wrong, find: FindMade): Start | undefined {
+function lastRight(before: readonly Entry[], wrong: CallStep, kind: Wrong, find: FindMade) {
   const right = kind === 'accepted' ? 'refused' : 'accepted'
   const like = likenessOf(wrong, kind, find)
   const at = before.findLastIndex(
@@ -504,7 +499,7 @@ function creationBefore(
   keys: readonly string[],
   { body, nonce, alter, headers }: CallStep,
   kind: Wrong,
-): Start | undefined {
+) {
   if (kind === 'accepted' || [body, nonce, alter, headers].some((one) => one !== undefined)) return undefined
   const createdIn = (one: Entry): CallStep | undefined =>
     acceptedCalls(one).find((call) => isCreation(call) && keys.includes(nameOf(call) ?? ''))

@@ -13,7 +13,6 @@ import { printScenario } from '../engine/language/yaml-source.ts'
 import type { Matchers } from '../engine/model/state.ts'
 import { printable } from '../engine/printable.ts'
 import { cutLetterForms } from '../engine/signer/bodies.ts'
-import type { Json } from '../engine/signer/changed-call.ts'
 import type { Since } from '../report/report.ts'
 import { sinceLines } from '../report/tell.ts'
 import {
@@ -688,15 +687,9 @@ function keyComments(keys: Keys, about: FixtureInput['about']): string[] {
 function changeComment({ field, operation }: Change): string[] {
   const part = partNamed(field)
   if (part?.says === undefined) return []
-  const operations = readDeviations()
-  const data: Json | object | undefined =
-    operation === undefined
-      ? undefined
-      : part.operations === 'text'
-        ? operations.text(operation)
-        : part.operations === 'bytes'
-          ? operations.bytes(operation)
-          : undefined
+  const { text, bytes } = readDeviations()
+  const namedOf: { readonly [operations: string]: (name: string) => unknown } = { text, bytes }
+  const data = operation === undefined ? undefined : namedOf[part.operations]?.(operation)
   const what = data === undefined ? '' : `; ${operation} is ${JSON.stringify(data)} in fixtures/deviations.yaml`
   return [`${field} is ${part.says}${what}`]
 }

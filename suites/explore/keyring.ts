@@ -92,17 +92,12 @@ export async function granted(x: Explorer, kind: PairKind): Promise<string | und
   return seen?.answer.kind === 'accepted' && x.lines.has(name) ? name : undefined
 }
 
-/** The word that limits a token of a key to one solution; none where such a token is not granted. */
-const oneSolution = (x: Explorer, who: string): readonly string[] => {
-  const word = x.oneSolution.get(who)
-  return word === undefined ? [] : [word]
-}
-
 /** The words of a kind of pair as they are sent. @param session the name of its session, if it has one */
 export const wordsOf = (x: Explorer, who: string, words: readonly string[], session: string): string[] =>
   inSomeOrder(words).flatMap((word) => {
     if (word === 'ipAddr:') return ownAddress(x)
-    if (word === 'solution:') return oneSolution(x, who)
+    // Where no such token is granted to the key, there is no word.
+    if (word === 'solution:') return x.oneSolution.get(who) ?? []
     return word === 'session:' ? `session:${session}` : word
   })
 

@@ -248,7 +248,7 @@ function* drawRows(random: Random, times: number, impossible: Map<string, string
       const [wanted = ''] = open
       const pair = rowOf(wanted)
       const direct = reasonAgainst(pair)
-      const best = direct ?? bestRow(random, { pair, open, reasonAgainst })
+      const best = direct ?? bestRow(random, pair, open, reasonAgainst)
       for (const done of typeof best === 'string' ? [wanted] : pairsOf(best)) open.delete(done)
       if (typeof best === 'string') impossible.set(wanted, best)
       else yield best
@@ -276,15 +276,12 @@ function reasonsOf({ impossible, dimensions }: Matrix): ReasonAgainst {
   }
 }
 
-interface Drawn {
-  readonly pair: Row
-  /** The pairs that no row has yet. */
-  readonly open: ReadonlySet<string>
-  readonly reasonAgainst: ReasonAgainst
-}
-
-/** Of the possible rows with this pair the one that covers most open pairs, or the reason why no row is possible. */
-function bestRow(random: Random, { pair, open, reasonAgainst }: Drawn): Row | string {
+/**
+ * Of the possible rows with this pair the one that covers most open pairs, or the reason why no row is possible.
+ *
+ * @param open the pairs that no row has yet
+ */
+function bestRow(random: Random, pair: Row, open: ReadonlySet<string>, reasonAgainst: ReasonAgainst): Row | string {
   let best: Row | undefined
   let gained = -1
   let why = ''

@@ -1,4 +1,5 @@
 /** Opens a target for an exploration, and says what is known of it before the first call. */
+import type { CreatedKey } from '../engine/conversation/conversation.ts'
 import { areas } from '../engine/model/judge.ts'
 import { initialState, type Key, layered, type State, type Terms } from '../engine/model/state.ts'
 import { publicKeyOfSeed } from '../engine/signer/ed25519.ts'
@@ -37,20 +38,10 @@ function openBundled(): OpenedTarget {
 
 // What is known before the first call.
 
-interface Credentials {
-  readonly id: string
-  readonly secret?: string
-  /** PKCS#8 PEM. */
-  readonly privateKey?: string
-}
+type Credentials = Pick<CreatedKey, 'id' | 'secret' | 'privateKey'>
 
-/** A key that is there before the exploration. */
-interface KnownKey extends Credentials {
-  /** Its name among the test keys; without one it is a key that may only list solutions. */
-  readonly member?: string
-  /** Its label on the target. */
-  readonly name?: string
-}
+/** A key that is there before the exploration. One that is no test key may only list solutions. */
+type KnownKey = Credentials & Partial<Pick<CreatedKey, 'member' | 'name'>>
 
 /** A target that is still to be explored. */
 interface Unexplored {

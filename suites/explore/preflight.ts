@@ -8,7 +8,6 @@ const oddMs = 370
 
 /** Checks that the root key is accepted: with credentials, which need no clock, or with a signature. */
 export async function findWorkingAuthorization(x: Explorer): Promise<boolean> {
-  x.script = 'preflight'
   // A clock that is moved often stands at a full second, where a server that counts whole seconds makes no mistake.
   if (x.clock.controlled) await x.wait(oddMs)
   const isSecret = x.names.get('root')?.seed === undefined
@@ -22,7 +21,6 @@ const notableOffsetMs = 2000
 
 /** Finds the clock for signatures: ours, that of the Date header or that of tokens, whichever the target accepts. */
 export async function learnSignatures(x: Explorer): Promise<boolean> {
-  x.script = 'preflight'
   const auth = x.names.get('root')?.seed === undefined ? hmac('root') : ecc('root')
   const offsets = [0, x.dateOffset(), x.state().tokenClock?.from ?? null]
   const isOurs = offsets.every((offset) => offset === null || Math.abs(offset) < notableOffsetMs)
@@ -39,7 +37,6 @@ export async function learnSignatures(x: Explorer): Promise<boolean> {
 
 /** Learns how tokens are used here. @param who a key without public key */
 export async function learnTokens(x: Explorer, who: string): Promise<boolean> {
-  x.script = 'preflight'
   const first = freshName(x)
   await x.call(grant(who, ['solution', 'expiresIn:15000'], { as: first }))
   if (!x.lines.has(first)) await x.call(grant(who, ['solution'], { as: first }))
@@ -122,7 +119,6 @@ export async function learnSolution(x: Explorer, who: string): Promise<void> {
  * @param others how many newer tokens are granted
  */
 export async function learnLiveTokens(x: Explorer, who: string, others: number): Promise<void> {
-  x.script = 'preflight'
   const first = freshName(x)
   await x.call(grant(who, ['solution'], { as: first }))
   if (!x.lines.has(first)) return
@@ -153,7 +149,6 @@ type Address = Explorer['addresses'][number]
  * @param who a key to call with, and to request tokens with; `grants`: whether tokens may be requested
  */
 export async function learnAddresses(x: Explorer, who: string, grants: boolean): Promise<void> {
-  x.script = 'preflight'
   const [own, second, ...more] = x.addresses
   if (own === undefined) return
   const isDeclared = x.options.instance.settings.clientAddress !== undefined
@@ -204,7 +199,6 @@ const foreignAddress = '203.0.113.7'
  * @param who a key to request tokens with; `keys`: whether keys may be created
  */
 export async function learnWithdrawals(x: Explorer, who: string, keys: boolean): Promise<void> {
-  x.script = 'preflight'
   const found = new Set<Misuse>()
   // As long as it is not known, no refusal after a misuse means anything.
   x.setTerms({ withdraws: new Set(['address', 'scope', 'kind', 'altered', 'reuse']) })

@@ -9,6 +9,7 @@ import { areas } from '../engine/model/judge.ts'
 import type { Explorer } from './explorer.ts'
 import { isAccepted } from './keyring.ts'
 import {
+  type BurstStep,
   type CallStep,
   type Candidate,
   callsOf,
@@ -492,21 +493,21 @@ function* sequences(x: Explorer, { entry, script, kind, requirement }: Candidate
   // Without the time that passed nothing expires, and on a running clock there is time for few attempts.
   if (kind === 'accepted' && isOfExpiry(requirement) && used.length > short.length) yield used
   yield short
-  const crowds =
-    kind === 'refused'
-      ? [withSessionsAround]
-      : isOfSession(requirement)
-        ? [withNewerSessions, withNameAgain, withCrowdUsed]
-        : []
-  for (const crowd of crowds) {
-    const crowded = crowd(short)
-    if (crowded !== null) yield crowded
+  const granted = lastGrant(short)
+  const session = lastSession(short)
+  if (kind === 'refused') {
+    if (session !== undefined) yield withSessionsAround(short, session)
+  } else if (isOfSession(requirement)) {
+    if (session !== undefined) {
+      yield withNewerSessions(short, session)
+      yield withNameAgain(short, session)
+    }
+    if (isCrowd(short[0])) yield withCrowdUsed(short[0], short)
   }
   if (used.length > short.length) yield used
   const timed = withGaps(x, short, entry)
   if (timed.length > short.length) yield timed
-  const crowded = kind === 'accepted' ? withOtherPairs(short) : null
-  if (crowded !== null) yield crowded
+  if (kind === 'accepted' && granted !== undefined) yield withOtherPairs(short, granted)
   const before = x.log.slice(0, entry + 1).filter((one, index) => index === entry || !takesPlace(one))
   const ofScript = before.filter((one) => one.script === script)
   for (const length of lengths) {
@@ -657,20 +658,14 @@ function sessionsLike({ connection: _kept, ...plain }: CallStep, letter: string,
 const withScope = (granted: CallStep, scope: readonly string[], name: string): CallStep =>
   named({ ...granted, params: { ...granted.params, scope } }, name)
 
-/** The same steps; before the last one, the key of the last grant gets sixteen sessions more, when all others have been quiet for some time. */
-function withNewerSessions(steps: readonly Step[]): Step[] | null {
-  const granted = lastSession(steps)
-  if (granted === undefined) return null
-  const newer = sessionsLike(granted, 'n', sessionLimit)
-  return [...steps.slice(0, -1), pause(quietMs), ...newer, ...steps.slice(-1)]
-}
+/** The same steps; before the last one, the key of a grant gets sixteen sessions more, when all others have been quiet for some time. */
+const withNewerSessions = (steps: readonly Step[], granted: CallStep): Step[] =>
+  steps.toSpliced(-1, 0, pause(quietMs), ...sessionsLike(granted, 'n', sessionLimit))
 
-/** The same steps; the session of the last grant is removed by sixteen newer ones, and its name is used again. */
-function withNameAgain(steps: readonly Step[]): Step[] | null {
-  const granted = lastSession(steps)
-  if (granted === undefined) return null
+/** The same steps; the session of a grant is removed by sixteen newer ones, and its name is used again. */
+function withNameAgain(steps: readonly Step[], granted: CallStep): Step[] {
   const scope = ['solution', `session:${sessionOf(granted)}`]
-  return withNewerSessions(steps)?.toSpliced(-1, 0, withScope(granted, scope, 'other0')) ?? null
+  return withNewerSessions(steps, granted).toSpliced(-1, 0, withScope(granted, scope, 'other0'))
 }
 
 /** The same steps after an older session of another key. */
@@ -701,38 +696,33 @@ function othersWithSessions(granted: readonly Step[], own: string): string[] {
 /** The key to which a grant goes. */
 const keyOf = (granted: CallStep | undefined): string => (granted === undefined ? '' : (grantedTo(granted) ?? ''))
 
-/** The same steps; the key of the last grant has sixteen older sessions, and gets as many newer ones as may exist beside its own. */
-function withSessionsAround(steps: readonly Step[]): Step[] | null {
-  const granted = lastSession(steps)
-  if (granted === undefined) return null
+/** The same steps; the key of a grant has sixteen older sessions, and gets as many newer ones as may exist beside its own. */
+function withSessionsAround(steps: readonly Step[], granted: CallStep): Step[] {
   const wait: Step = pause(quietMs)
   const [older, newer] = [sessionsLike(granted, 'o', sessionLimit), sessionsLike(granted, 'n', sessionLimit - 1)]
   return [wait, ...older, wait, ...steps.slice(0, -1), ...newer, ...steps.slice(-1)]
 }
 
-/** The same steps; before the last one, the key of the last grant is granted other pairs, and refreshes them. */
-function withOtherPairs(steps: readonly Step[]): Step[] | null {
-  const granted = lastGrant(steps)
-  if (granted === undefined) return null
-  const { connection: _kept, ...plain } = granted
+/** The same steps; before the last one, the key of a grant is granted other pairs, and refreshes them. */
+function withOtherPairs(steps: readonly Step[], { connection: _kept, ...plain }: CallStep): Step[] {
   const more = Array.from({ length: otherPairs }, (_, at): Step[] => {
     const pair = `other${at}`
     return [withScope(plain, ['solution'], pair), refresh(pair, { as: `${pair}-next` })]
   })
-  return [...steps.slice(0, -1), ...more.flat(), ...steps.slice(-1)]
+  return steps.toSpliced(-1, 0, ...more.flat())
 }
 
 /**
- * The same steps, if they begin with a crowd: the key has sixteen older sessions, so that its sessions are known, and the token of every grant is
+ * The same steps, which begin with a crowd: the key has sixteen older sessions, so that its sessions are known, and the token of every grant is
  * used before the last step. Which of the sessions were removed, only all of them together tell.
  */
-function withCrowdUsed(steps: readonly Step[]): Step[] | null {
-  const [crowd, ...rest] = steps
-  const [first] = isCrowd(crowd) ? callsOf(crowd) : []
-  if (!isCrowd(crowd) || first === undefined) return null
+function withCrowdUsed(crowd: BurstStep, [, ...rest]: readonly Step[]): Step[] {
   const wait: Step = pause(quietMs)
+  const older = callsOf(crowd)
+    .slice(0, 1)
+    .flatMap((first) => sessionsLike(first, 'o', sessionLimit))
   const uses = madeBy(crowd).map((pair) => list(token(pair)))
-  return [wait, ...sessionsLike(first, 'o', sessionLimit), wait, crowd, ...uses, ...rest]
+  return [wait, ...older, wait, crowd, ...uses, ...rest]
 }
 
 const root = 'root'

@@ -83,6 +83,7 @@ async function act(caller: Caller, { kind, who, what, how }: Action): Promise<vo
   const { x, keyring } = caller
   const connection = how % 5 === 0 ? ('new' as const) : how % 5
   if (!keyring.grants && kind !== 'key' && kind !== 'deviate') return
+  const pair = anyPair(x, what)
   switch (kind) {
     case 'grant':
     case 'session': {
@@ -94,23 +95,18 @@ async function act(caller: Caller, { kind, who, what, how }: Action): Promise<vo
       await x.call(grant(key, [...words, ...named, ...apikey], { as, connection }))
       return
     }
-    case 'use': {
-      const pair = anyPair(x, what)
+    case 'use':
       if (pair !== undefined) await x.call(list(token(pair), { connection }))
       return
-    }
     case 'elsewhere': {
-      const pair = anyPair(x, what)
       const address = pick(x.addresses.slice(1), who)
       if (pair !== undefined && address !== undefined)
         await x.call(list(token(pair), { connection, from: address.name }))
       return
     }
-    case 'refresh': {
-      const pair = anyPair(x, what)
+    case 'refresh':
       if (pair !== undefined) await x.call(refresh(pair, { as: freshName(x), connection }))
       return
-    }
     case 'key':
       await x.call(list(anyKey(caller, who, how), { connection }))
       return
@@ -118,7 +114,6 @@ async function act(caller: Caller, { kind, who, what, how }: Action): Promise<vo
       await deviation(caller, who, what, how)
       return
     case 'burst': {
-      const pair = anyPair(x, what)
       if (pair === undefined || !x.lines.has(pair)) return
       const at = freshName(x, 'burst')
       const calls: CallStep[] = [

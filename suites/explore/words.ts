@@ -172,15 +172,15 @@ function ofSimplerBurst(message: string, simpler: BurstStep, found: BurstStep): 
 function withPair(text: string, last: CallStep, steps: readonly Step[]): string {
   const pair = pairUsed(last)
   const find = findMadeBy(steps)
-  const scope = pair === undefined ? undefined : requestedFor(pair, find)
-  if (pair === undefined || scope === undefined) return text
+  const scope = grantOf(pair, find)?.params.scope
+  if (!Array.isArray(scope)) return text
   const times = generationOf(pair, find)
   const past = [
     ...(times > 0 ? [`of a pair that was refreshed ${times === 1 ? 'once' : counted(times, 'time')}`] : []),
     ...(isUsedBefore(pair, steps) ? ['revoked by a refresh'] : []),
   ]
   const told = past.length === 0 ? '' : ` (${past.join(', ')})`
-  return text.replace('with an access token', `with an access token for the scope "${scope}"${told}`)
+  return text.replace('with an access token', `with an access token for the scope "${scope.join(' ')}"${told}`)
 }
 
 /** Whether a pair was refreshed before the last step. */
@@ -288,10 +288,4 @@ export function connectionsIn(steps: readonly Step[]): (step: CallStep) => strin
   const used = steps.flatMap((step) => (isCall(step) && step.connection !== 'new' ? [connectionOf(step)] : []))
   const names = new Map([...new Set(used)].map((connection, at) => [connection, numbers[at] ?? `number-${at + 1}`]))
   return (step) => names.get(connectionOf(step))
-}
-
-/** The scope words that were requested for a pair, as one text. */
-function requestedFor(pair: string, find: ReturnType<typeof findMadeBy>): string | undefined {
-  const scope = grantOf(pair, find)?.params.scope
-  return Array.isArray(scope) ? scope.map(String).join(' ') : undefined
 }
