@@ -51,7 +51,9 @@ export function ed25519Sign(
 ): Uint8Array {
   if (domain.length > 0) return signWithNoble(seed, data, domain)
   const signature = sign(seed, data)
-  remember(signature, { publicKey: publicKeyOfSeed(seed), data })
+  const [oldest] = lastSigned.keys()
+  if (oldest !== undefined && lastSigned.size >= mostRemembered) lastSigned.delete(oldest)
+  lastSigned.set(toHex(signature), { publicKey: publicKeyOfSeed(seed), data })
   return signature
 }
 
@@ -64,20 +66,9 @@ function signWithNoble(seed: Uint8Array, data: Uint8Array, domain: Uint8Array): 
   return concat(commitment, toLittleEndian((r + challenge * scalar) % order))
 }
 
-interface Signed {
-  readonly publicKey: Uint8Array
-  readonly data: Uint8Array
-}
-
 /** What was signed last, by the hex of its signature. A signature fits the data for which it was made, and no other. */
-const lastSigned = new Map<string, Signed>()
+const lastSigned = new Map<string, { readonly publicKey: Uint8Array; readonly data: Uint8Array }>()
 const mostRemembered = 16
-
-function remember(signature: Uint8Array, signed: Signed): void {
-  const [oldest] = lastSigned.keys()
-  if (oldest !== undefined && lastSigned.size >= mostRemembered) lastSigned.delete(oldest)
-  lastSigned.set(toHex(signature), signed)
-}
 
 /** Whether a signature is right in the strict sense of RFC 8032: canonical, S below L. Never throws. */
 export function ed25519Verify(publicKey: Uint8Array, data: Uint8Array, signature: Uint8Array): boolean {

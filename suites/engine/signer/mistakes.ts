@@ -118,11 +118,7 @@ export function mistakeOf(id: string, when: string, change: DraftChange, texts: 
   return { fix: fixes[id] ?? fixes[texts.requirement] ?? '', made: true, found, ...texts, ...change, id, when, title }
 }
 
-interface Row {
-  readonly word: string
-  readonly when: string
-  readonly change: DraftChange
-}
+type Row = ReturnType<typeof row>
 
 /** Rows about one sentence of the document; unless `more` says otherwise fixtures make them, and the diagnosis looks for them. */
 function about(sentence: string, group: string, more: Partial<Texts>, rows: readonly Row[]): KnownMistake[] {
@@ -138,7 +134,7 @@ const lab = { made: false }
 type WriteText = (text: string) => string
 type WriteBytes = (bytes: Uint8Array) => Uint8Array
 
-const row = (word: string, when: string, change: DraftChange): Row => ({ word, when, change })
+const row = (word: string, when: string, change: DraftChange) => ({ word, when, change })
 const asUtf8 = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
 const text = (bytes: Uint8Array): string => fromUtf8(bytes) ?? ''
 /** The bytes that a text encodes in base64, or those of the text itself. */
@@ -149,6 +145,10 @@ const on = (origin: Origin, word: string, when: string, write: Parameters<typeof
   row(word, when, ofText(origin, write))
 const nonce = (word: string, how: string, write: WriteText): Row =>
   on('nonce', word, `the nonce is signed ${how}`, write)
+const nonceBytes = (word: string, encoding: string, decode: (text: string) => Uint8Array | null): Row => {
+  const change = ofBytes('nonce', (bytes) => decode(text(bytes)) ?? bytes)
+  return row(word, `the bytes that the nonce encodes in ${encoding} are signed`, change)
+}
 /** A timestamp of 13 digits, written in another way. */
 const time = (word: string, how: string, write: WriteText): Row =>
   on('timestamp', word, `the timestamp is signed ${how}`, (text) => (/^\d{13}$/.test(text) ? write(text) : text))
@@ -323,14 +323,11 @@ const fromBase64Lenient = (it: string): Uint8Array | null => {
 }
 const used = (word: string, how: string, write: (text: string, keyId: string) => string): Row =>
   secret(word, `the secret is used ${how}`, write)
-/** It is made with the seed, and can be found with the public key alone. */
+/** The first 32 bytes of others are the seed. It is made with the seed, and can be found with the public key alone. */
 const seed = (word: string, when: string, write: WriteBytes): Row => {
   const isSeed = (draft: Draft): boolean => draft.algorithm.kind === 'ed25519' && draft.key.length === 32
-  return row(
-    word,
-    when,
-    ofKey((draft) => (isSeed(draft) ? write(draft.key) : null)),
-  )
+  const change = ofKey((draft) => (isSeed(draft) ? write(draft.key).slice(0, 32) : null))
+  return row(word, when, change)
 }
 
 const computed = (word: string, when: string, apply: DraftChange['apply']): Row =>
@@ -513,11 +510,7 @@ export const mistakes: readonly KnownMistake[] = [
     nonce('with-padded-nonce', 'with = padding that the header lacks', (right) =>
       right.padEnd(Math.ceil(right.length / 4) * 4, '='),
     ),
-    row(
-      'with-decoded-nonce',
-      'the bytes that the nonce encodes in base64 are signed',
-      ofBytes('nonce', (bytes) => fromBase64Loose(text(bytes)) ?? bytes),
-    ),
+    nonceBytes('with-decoded-nonce', 'base64', fromBase64Loose),
     nonce('with-nonce-in-hex', 'in hex', (right) => toHex(decoded(right))),
     nonce('with-base64url-nonce', 'with - and _ where the header has + and /', (right) =>
       right.replaceAll('+', '-').replaceAll('/', '_'),
@@ -604,11 +597,7 @@ export const mistakes: readonly KnownMistake[] = [
     nonce('with-nonce-undefined', 'as the text undefined', () => 'undefined'),
     nonce('with-nonce-none', 'as the text None', () => 'None'),
     nonce('with-nonce-null', 'as the text null', () => 'null'),
-    row(
-      'with-hex-decoded-nonce',
-      'the bytes that the nonce encodes in hex are signed',
-      ofBytes('nonce', (bytes) => fromHex(text(bytes)) ?? bytes),
-    ),
+    nonceBytes('with-hex-decoded-nonce', 'hex', fromHex),
   ]),
   ...about('data-to-sign', 'data', lab, [
     pieces('with-final-semicolon', 'the data to sign ends with a semicolon', (all) => [...all, piece('other', ';')]),
@@ -764,27 +753,19 @@ export const mistakes: readonly KnownMistake[] = [
   ...about('key-id', 'key', {}, [secret('id-as-secret', 'the key id is used as the secret', (_, keyId) => keyId)]),
   ...about('ecc', 'key', { fix: 'Read the 32-byte seed out of the PKCS#8 file; it is its last 32 bytes' }, [
     seed('seed-hashed', 'the SHA-256 of the seed is used as the seed', sha256),
-    seed('expanded-as-seed', 'the first half of the expanded private key is used as the seed', (right) =>
-      sha512(right).slice(0, 32),
-    ),
+    seed('expanded-as-seed', 'the first half of the expanded private key is used as the seed', sha512),
     seed('clamped-as-seed', 'the clamped scalar is used as the seed', (right) => {
-      const scalar = sha512(right).slice(0, 32)
+      const scalar = sha512(right)
       scalar[0] = (scalar[0] ?? 0) & 0xf8
       scalar[31] = ((scalar[31] ?? 0) & 0x7f) | 0x40
       return scalar
     }),
     seed('public-key-as-seed', 'the public key is used as the seed', publicKeyOfSeed),
-    seed('der-as-seed', 'the first 32 bytes of the PKCS#8 file are used as the seed', (right) =>
-      concat(pkcs8Prefix, right).slice(0, 32),
-    ),
-    seed('octet-string-as-seed', 'the seed is read two bytes too early', (right) =>
-      concat(pkcs8Prefix.slice(14), right).slice(0, 32),
-    ),
-    seed('hex-as-seed', 'the first 32 hex digits of the seed are used as the seed', (right) =>
-      utf8(toHex(right)).slice(0, 32),
-    ),
-    seed('base64-as-seed', 'the first 32 base64 characters of the seed are used as the seed', (right) =>
-      utf8(toBase64(right)).slice(0, 32),
+    seed('der-as-seed', 'the first 32 bytes of the PKCS#8 file are used as the seed', (it) => concat(pkcs8Prefix, it)),
+    seed('octet-string-as-seed', 'the seed is read two bytes too early', (it) => concat(pkcs8Prefix.slice(14), it)),
+    seed('hex-as-seed', 'the first 32 hex digits of the seed are used as the seed', (it) => utf8(toHex(it))),
+    seed('base64-as-seed', 'the first 32 base64 characters of the seed are used as the seed', (it) =>
+      utf8(toBase64(it)),
     ),
     seed('reversed-seed', 'the seed is used in reversed byte order', (right) => right.toReversed()),
   ]),
