@@ -8,8 +8,6 @@ const table = {
   firstTurns: [2, 12, 8],
   /** Session storms. */
   storms: [0, 1, 2],
-  /** Whether sessions get names that a server may confuse. */
-  confusableNames: [false, true, true],
   /** How many newer tokens of its key a token is shown to outlive. */
   otherTokens: [5, 15, 15],
   /** The number of keys that the sequences use. */

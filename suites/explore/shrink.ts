@@ -448,19 +448,16 @@ function laterOn(x: Explorer): () => boolean {
   return () => x.hasEnded() || (!clock.controlled && clock.now() - started > longestMs)
 }
 
-interface Word {
-  /** The place of the grant in the sequence. */
-  readonly at: number
-  readonly word: string
-}
-
-/** The scope words of all grants, last first, because the words of areas come last there; without grants of added sessions. */
-const wordsOfGrants = (steps: readonly Step[]): Word[] =>
+/**
+ * The scope words of all grants, each with the place of its grant, last first, because the words of areas come last there; without grants of added
+ * sessions.
+ */
+const wordsOfGrants = (steps: readonly Step[]) =>
   steps.flatMap((step, at) => (isOtherSession(step) ? [] : scopeOf(step)).map((word) => ({ at, word })).toReversed())
 
 /** The sequence without one word; null if its grant has no other word, or not this one any more. */
 const withoutWord =
-  ({ at, word }: Word): Variation =>
+  ({ at, word }: ReturnType<typeof wordsOfGrants>[number]): Variation =>
   (steps) => {
     const step = steps[at]
     const scope = step === undefined ? [] : scopeOf(step)

@@ -6,11 +6,6 @@ interface Job {
   run(wait: (ms: number) => Promise<void>): Promise<void>
 }
 
-interface Waiting {
-  readonly dueMs: number
-  goOn(): void
-}
-
 /**
  * Runs jobs. One whose wait is over goes on before another is started.
  *
@@ -24,7 +19,7 @@ export async function takeTurns(
   idle: (untilMs: number) => Promise<void>,
 ): Promise<void> {
   let left = [...jobs]
-  let waiting: Waiting[] = []
+  let waiting: { readonly dueMs: number; goOn(): void }[] = []
   const underWay = new Set<Job>()
   let turn = { end: (): void => {}, fail: (_error: unknown): void => {} }
   const letGoOn = (action: () => void): Promise<void> =>

@@ -24,7 +24,6 @@ export function valuesOf(
     secrets: secret,
     signers,
     narrow,
-    narrowSigners: narrowEcc,
     keys: [...secret, ...narrow, ...signers, ...narrowEcc],
     users: secret.slice(0, users),
     first,
@@ -37,7 +36,6 @@ export function valuesOf(
     user: first,
     // With two brief ones, a storm begins at as many sessions as a user may have; the second one has an odd number of them before.
     storms: [second, first].map((who, at) => ({ who, before: sessionsBefore + at })).slice(0, storms),
-    usersOfStorms: [second, first].slice(0, storms),
     usersOfBriefPairs: [...new Set([third, second])],
     // One with few sessions, because a user at the limit has no free session to race for.
     racer: narrow.find((one) => one === 'solution-key') ?? secret[3] ?? first ?? 'root',
