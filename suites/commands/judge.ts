@@ -1,13 +1,8 @@
-import { openCorpus } from '../run/corpus-cache.ts'
-import { demandPlaceFor, readText } from '../run/files.ts'
+import { readText } from '../run/files.ts'
 import * as flag from '../run/flags.ts'
-import { readBaseline } from '../run/inputs.ts'
 import { readTraffic } from '../watch/records.ts'
-import { buildWatchReport, watchRenderers } from '../watch/report.ts'
 import { openSession, replay } from '../watch/session.ts'
-import { packageVersion } from './console.ts'
-import { readWhatIsKnown, trafficFlags } from './traffic.ts'
-import { writeFormats } from './write-reports.ts'
+import { openTraffic, trafficFlags } from './traffic.ts'
 
 const judgeFlags = {
   url: flag.value('--url <url>', 'base URL of the server, for a HAR with several; calls go to {url}/api', flag.baseUrl),
@@ -37,36 +32,17 @@ const longestFile = 512 * 1024 * 1024
 
 /** @returns the exit code @throws SuiteError (`usage`, `fixture`; exit code 2) */
 async function judgeFiles(typed: flag.Typed<typeof judgeFlags>, files: readonly string[]): Promise<number> {
-  const { url, known, strict, trace, ...flags } = flag.read(judgeFlags, typed)
-  const reports = flag.withText(flags.report)
-  for (const { file } of reports) if (file !== null) demandPlaceFor(file, 'the report', true)
-  const { keys, terms } = readWhatIsKnown(typed)
-  const corpus = await openCorpus()
-  const baseline = known === null ? [] : readBaseline(known, corpus, false)
-  const started = new Date()
+  const { url } = flag.read(judgeFlags, typed)
+  const { keys, terms, requirements, writeReports } = await openTraffic(typed)
   const traffic = files.map((file) => readTraffic(readText(file, 'the traffic', longestFile), file, url ?? undefined))
-  const session = openSession({
-    terms,
-    keys: [...traffic.flatMap((one) => one.keys), ...keys],
-    requirements: corpus.requirements,
-  })
+  const session = openSession({ terms, keys: [...traffic.flatMap((one) => one.keys), ...keys], requirements })
   const calls = traffic.map(({ observed }) => observed)
   replay(session, calls)
-  const report = buildWatchReport({
-    corpus,
+  return writeReports({
     outcome: session.finish(),
-    meta: {
-      version: packageVersion(),
-      target: url ?? files.join(', '),
-      again: [flag.commandLine('judge', { url }), ...files].join(' '),
-    },
-    started,
-    known: baseline,
-    strict,
-    trace,
+    target: url ?? files.join(', '),
+    again: [flag.commandLine('judge', { url }), ...files].join(' '),
     others: traffic.reduce((sum, { others }) => sum + others, 0),
     lacks: traffic.flatMap(({ lacks }) => lacks),
   })
-  writeFormats(report, watchRenderers, reports)
-  return report.exitCode
 }

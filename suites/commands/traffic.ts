@@ -1,4 +1,4 @@
-/** What `watch` and `judge` share: their flags, and the keys that the user names. */
+/** What `watch` and `judge` share: their flags, the keys that the user names, and the report. */
 import { dirname, resolve } from 'node:path'
 import { defaultScheme } from '../engine/document.ts'
 import { usageError } from '../engine/errors.ts'
@@ -9,12 +9,16 @@ import { publicKeyOfSeed } from '../engine/signer/ed25519.ts'
 import { publicKeyFromPem, seedFromPkcs8 } from '../engine/signer/pem.ts'
 import { bareSettings, type RootKey } from '../engine/target.ts'
 import { namedMethods } from '../explore/open.ts'
-import { readText } from '../run/files.ts'
+import { openCorpus } from '../run/corpus-cache.ts'
+import { demandPlaceFor, readText } from '../run/files.ts'
 import * as flag from '../run/flags.ts'
+import { readBaseline } from '../run/inputs.ts'
 import { readGivenKey, readTargetFile, serverFlags } from '../run/options.ts'
 import type { NamedKey } from '../watch/records.ts'
+import { buildWatchReport, watchRenderers } from '../watch/report.ts'
 import type { SessionOptions } from '../watch/session.ts'
-import { writeError } from './console.ts'
+import { packageVersion, writeError } from './console.ts'
+import { writeFormats } from './write-reports.ts'
 
 const keyFlags = flag.grouped('Keys (none is needed: what traffic shows is learned from it)', {
   keyId: serverFlags.keyId,
@@ -39,8 +43,37 @@ export const trafficFlags = {
   }),
 }
 
+type ReportInput = Parameters<typeof buildWatchReport>[0]
+
+/** Reads what both commands need before they judge anything. @throws SuiteError (`usage`, `fixture`) */
+export async function openTraffic(typed: flag.Typed<typeof trafficFlags>) {
+  const { report, known, strict, trace } = flag.read(trafficFlags, typed, process.env)
+  const reports = flag.withText(report)
+  for (const { file } of reports) if (file !== null) demandPlaceFor(file, 'the report', true)
+  const named = readWhatIsKnown(typed)
+  const corpus = await openCorpus()
+  const baseline = known === null ? [] : readBaseline(known, corpus, false)
+  const started = new Date()
+  return {
+    ...named,
+    requirements: corpus.requirements,
+    trace,
+    /** Writes the reports. @returns the exit code */
+    writeReports({
+      target,
+      again,
+      ...seen
+    }: Pick<ReportInput, 'outcome' | 'others' | 'lacks'> & Pick<ReportInput['meta'], 'target' | 'again'>): number {
+      const meta = { version: packageVersion(), target, again }
+      const report = buildWatchReport({ ...seen, corpus, meta, started, known: baseline, strict, trace })
+      writeFormats(report, watchRenderers, reports)
+      return report.exitCode
+    },
+  }
+}
+
 /** The keys that the user names, and how the server differs in names. @throws SuiteError (`usage`, `fixture`) */
-export function readWhatIsKnown(typed: flag.Typed<typeof keyFlags>): Pick<SessionOptions, 'keys' | 'terms'> {
+function readWhatIsKnown(typed: flag.Typed<typeof keyFlags>): Pick<SessionOptions, 'keys' | 'terms'> {
   const flags = flag.read(keyFlags, typed, process.env)
   const named = readTargetFile(typed, process.env)
   const { scheme = defaultScheme, tokenPrefix = null, signedUri = '/api', probes = {} } = named.file

@@ -1,17 +1,13 @@
 import { usageError } from '../engine/errors.ts'
 import { jsonLine, lines, printable } from '../engine/printable.ts'
-import { openCorpus } from '../run/corpus-cache.ts'
 import { listenForSignals } from '../run/ending.ts'
 import { demandPlaceFor, readText } from '../run/files.ts'
 import * as flag from '../run/flags.ts'
-import { readBaseline } from '../run/inputs.ts'
 import { readTargetFile, readTls, serverFlags } from '../run/options.ts'
 import { openJudging } from '../watch/judging.ts'
 import { openProxy } from '../watch/proxy.ts'
-import { buildWatchReport, watchRenderers } from '../watch/report.ts'
-import { packageVersion, writeError, writeOut } from './console.ts'
-import { readWhatIsKnown, trafficFlags } from './traffic.ts'
-import { writeFormats } from './write-reports.ts'
+import { writeError, writeOut } from './console.ts'
+import { openTraffic, trafficFlags } from './traffic.ts'
 
 const defaultAnswerSeconds = 60
 
@@ -54,16 +50,10 @@ export const command: flag.Command<typeof watchFlags> = {
 async function watch(typed: flag.Typed<typeof watchFlags>): Promise<number> {
   const flags = flag.read(watchFlags, typed, process.env)
   const proxyOptions = readProxyOptions(flags, typed)
-  const reports = flag.withText(flags.report)
-  for (const { file } of reports) if (file !== null) demandPlaceFor(file, 'the report', true)
-  if (flags.save !== null) demandPlaceFor(flags.save, 'the traffic', true)
-  const known = readWhatIsKnown(typed)
-  const corpus = await openCorpus()
-  const baseline = flags.known === null ? [] : readBaseline(flags.known, corpus, false)
-  const { trace, save, strict, quiet } = flags
-  const started = new Date()
-  const requirements = corpus.requirements
-  const judging = openJudging({ ...known, requirements, save, trace }, (all) => {
+  const { save, quiet } = flags
+  if (save !== null) demandPlaceFor(save, 'the traffic', true)
+  const { keys, terms, requirements, trace, writeReports } = await openTraffic(typed)
+  const judging = openJudging({ keys, terms, requirements, save, trace }, (all) => {
     if (!quiet) writeOut(lines(all))
   })
   let others = 0
@@ -79,23 +69,9 @@ async function watch(typed: flag.Typed<typeof watchFlags>): Promise<number> {
   writeError(lines([printable(`Watching ${proxyOptions.url}; Ctrl-C ends it and prints the report`)]))
   await endOf(flags.timeout)
   await proxy.close()
-  const report = buildWatchReport({
-    corpus,
-    outcome: await judging.finish(),
-    meta: {
-      version: packageVersion(),
-      target: proxyOptions.url,
-      again: flag.commandLine('watch', { url: proxyOptions.url }),
-    },
-    started,
-    known: baseline,
-    strict,
-    trace,
-    others,
-    lacks: [],
-  })
-  writeFormats(report, watchRenderers, reports)
-  return report.exitCode
+  const { url } = proxyOptions
+  const outcome = await judging.finish()
+  return writeReports({ outcome, target: url, again: flag.commandLine('watch', { url }), others, lacks: [] })
 }
 
 /** Resolves at Ctrl-C, SIGTERM, or after this many seconds. */

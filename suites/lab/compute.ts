@@ -58,13 +58,13 @@ export function labResult(fields: LabFields): LabResult {
   const fromRequest = fields.body === '' && pasted.body !== undefined
   const body = fromRequest ? pasted.body : bodyOf(fields)
   if (body === undefined) return waiting('The body is not padded BASE64')
-  const url = fields.url || (pasted.url?.includes('://') ? pasted.url : undefined)
+  const url = fields.url.trim() || (pasted.url?.includes('://') ? pasted.url : undefined)
   const input: DiagnoseInput = {
     header: pasted.header,
     key,
     otherKeys: otherKeysOf(fields.otherSecrets),
-    scheme: fields.scheme,
-    method: fields.method || pasted.method || 'POST',
+    scheme: fields.scheme.trim(),
+    method: fields.method.trim() || pasted.method || 'POST',
     uri: fields.uri,
     ...sentBody(pasted, body),
     url,

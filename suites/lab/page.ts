@@ -31,19 +31,10 @@ function field(id: keyof LabFields | 'vector') {
   return byId(id) as HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement
 }
 
+/** Every field of the form has its name as its id. */
 function readFields(): LabFields {
-  return {
-    request: field('request').value,
-    body: field('body').value,
-    bodyForm: field('bodyForm').value as LabFields['bodyForm'],
-    key: field('key').value,
-    otherSecrets: field('otherSecrets').value,
-    method: field('method').value.trim(),
-    uri: field('uri').value,
-    url: field('url').value.trim(),
-    scheme: field('scheme').value.trim(),
-    ownData: field('ownData').value,
-  }
+  const all = form.querySelectorAll<HTMLInputElement>('input, textarea, select')
+  return Object.fromEntries(Array.from(all, ({ id, value }) => [id, value])) as unknown as LabFields
 }
 
 function show(result: LabResult): void {

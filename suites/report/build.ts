@@ -571,9 +571,11 @@ function judgeRun(
 const isLeftOut = ({ reasons }: RequirementReport): boolean => reasons.some(({ kind }) => kind === 'not-selected')
 
 function standingOf({ summary, cases, findings, requirements }: Evidence) {
+  const open = requirements.filter(({ verdict }) => verdict === 'blocked')
   const fresh = findings.filter(({ known }) => known === null)
   const keysOf = (wanted: Verdict) => new Set(cases.filter(({ verdict }) => verdict === wanted).map(({ key }) => key))
   const [passed, failed, stuck] = [keysOf('passed'), keysOf('failed'), keysOf('blocked')]
+  const hasOneOf = (keys: ReadonlySet<string>) => (one: RequirementReport) => one.cases.some((key) => keys.has(key))
   const excused = cases.filter((testCase) => blockedByKnown(cases, testCase)).length
   return {
     failures: summary.failed + fresh.filter((one) => verdictOfFinding(one) === 'failed').length,
@@ -584,16 +586,11 @@ function standingOf({ summary, cases, findings, requirements }: Evidence) {
     /** Cases that are blocked by a known failure, which is accepted for now. */
     excused,
     /** Guards of which only one side was shown: all their cases passed. What a failed case leaves open counts there. */
-    halfShown: requirements.filter((one) => one.verdict === 'blocked' && one.cases.every((key) => passed.has(key))),
+    halfShown: open.filter((one) => one.cases.every((key) => passed.has(key))),
     /** What a case would have judged in a later step, had it not failed before. */
-    leftOpen: requirements.filter((one) => one.verdict === 'blocked' && one.cases.some((key) => failed.has(key))),
+    leftOpen: open.filter(hasOneOf(failed)),
     /** Neither the one nor the other: a blocked case would have judged it. */
-    blockedOnly: requirements.filter(
-      (one) =>
-        one.verdict === 'blocked' &&
-        one.cases.some((key) => stuck.has(key)) &&
-        !one.cases.some((key) => failed.has(key)),
-    ),
+    blockedOnly: open.filter((one) => hasOneOf(stuck)(one) && !hasOneOf(failed)(one)),
     /** Musts that are open here. */
     gaps: requirements.filter((one) => one.gap),
   }
@@ -626,7 +623,7 @@ function whatHappened(
   const stale = counted(summary.stale, 'baseline entry passes', 'baseline entries pass')
   const throttled = counted(throttledCalls, 'call was', 'calls were')
   const prove = (count: number): string => `so ${count === 1 ? 'it proves' : 'they prove'} nothing`
-  const sides = halfShown.map(({ id }) => id).join(', ')
+  const sides = idsOf(halfShown).join(', ')
   const lost = saidIf(notRun > 0, `${counted(notRun, 'case was', 'cases were')} not run, ${prove(notRun)}`)
   const judged = cases.length - notRun - summary.notTestable - summary.notApplicable
   const ended = `Ended after ${judged} of ${counted(judged + notRun, 'case')}, because ${meta.stopped}`
@@ -640,10 +637,7 @@ function whatHappened(
     ...saidIf(failed > 0, `${counted(failed, 'case')} failed${forCauses}`),
     ...saidIf(
       leftOpen.length > 0,
-      `Not fully judged, because a case failed earlier: ${fewOf(
-        leftOpen.map(({ id }) => id),
-        shownMusts,
-      )}`,
+      `Not fully judged, because a case failed earlier: ${fewOf(idsOf(leftOpen), shownMusts)}`,
     ),
     ...saidIf(found > 0, `The model found ${counted(found, 'answer')} that the document does not allow`),
     ...saidIf(excused > 0, `${counted(excused, 'case')} blocked by known failures`),
@@ -655,14 +649,13 @@ function whatHappened(
     ),
     ...saidIf(
       blocked > 0 && blockedOnly.length > 0,
-      `  Not judged because of that: ${fewOf(
-        blockedOnly.map(({ id }) => id),
-        shownMusts,
-      )}`,
+      `  Not judged because of that: ${fewOf(idsOf(blockedOnly), shownMusts)}`,
     ),
     ...saidIf(blocked === 0 && notRun === 0 && sides !== '', `Only one side was shown of ${sides}`),
   ]
 }
+
+const idsOf = (requirements: readonly RequirementReport[]): string[] => requirements.map(({ id }) => id)
 
 const shownReasons = 6
 const shownMusts = 8

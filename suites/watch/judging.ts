@@ -35,7 +35,13 @@ type Message<End = Observed> =
   | { kind: 'lost'; numbers: number[] }
   | { kind: 'finish' }
 
-type Reply = { kind: 'lines'; lines: Printable[]; done: number; bytes: number } | { kind: 'outcome'; outcome: Outcome }
+/** `done`, `bytes`: how many calls were judged since the reply before, and how large they were. */
+interface Reply {
+  lines: Printable[]
+  done: number
+  bytes: number
+  outcome: Outcome | null
+}
 
 /** Calls that wait to be judged; more of them are left out. */
 const mostWaiting = 4000
@@ -55,12 +61,10 @@ function judgeInThread(file: string, options: JudgingOptions, print: (lines: rea
   const worker = new Worker(file, { workerData: options, resourceLimits: { maxYoungGenerationSizeMb: 16 } })
   const outcome = new Promise<Outcome>((resolve, reject) => {
     worker.on('message', (reply: Reply) => {
-      if (reply.kind === 'outcome') resolve(reply.outcome)
-      else {
-        waiting -= reply.done
-        bytes -= reply.bytes
-        if (reply.lines.length > 0) print(reply.lines)
-      }
+      waiting -= reply.done
+      bytes -= reply.bytes
+      if (reply.lines.length > 0) print(reply.lines)
+      if (reply.outcome !== null) resolve(reply.outcome)
     })
     worker.on('error', reject)
   })
@@ -235,29 +239,24 @@ function* secretsIn({ headers, body, answer }: Observed): Generator<string> {
 if (parentPort !== null && (workerData as { terms?: unknown } | null)?.terms !== undefined) {
   const port = parentPort
   const desk = openDesk(workerData as JudgingOptions)
-  let lines: Printable[] = []
-  let done = 0
-  let bytes = 0
+  const emptyReply = (): Reply => ({ lines: [], done: 0, bytes: 0, outcome: null })
+  let reply = emptyReply()
   const flush = (): void => {
-    if (lines.length > 0 || done > 0) port.postMessage({ kind: 'lines', lines, done, bytes } satisfies Reply)
-    lines = []
-    done = 0
-    bytes = 0
+    if (reply.lines.length > 0 || reply.done > 0 || reply.outcome !== null) port.postMessage(reply)
+    reply = emptyReply()
   }
   port.on('message', (batch: Message<Seen>[]) => {
     for (const [at, message] of readBatch(batch).entries()) {
       const sent = batch[at]
-      const made = desk(message)
-      lines.push(...made.lines)
+      const { lines, outcome } = desk(message)
+      reply.lines.push(...lines)
+      reply.outcome = outcome
       if (sent?.kind === 'end') {
-        done += 1
-        bytes += bytesOf(sent.ended)
+        reply.done += 1
+        reply.bytes += bytesOf(sent.ended)
       }
       // A search takes half a second, and lines are awaited.
-      if (made.lines.length > 1) flush()
-      if (made.outcome === null) continue
-      flush()
-      port.postMessage({ kind: 'outcome', outcome: made.outcome } satisfies Reply)
+      if (lines.length > 1 || outcome !== null) flush()
     }
     flush()
   })

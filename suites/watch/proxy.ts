@@ -50,18 +50,12 @@ const longestHeader = 256 * 1024
 const closingMs = 1000
 
 /** A call that is under way. */
-interface Underway {
-  number: number
-  connection: number
-  startedMs: number
+interface Underway extends Pick<Seen, 'number' | 'connection' | 'startedMs' | 'receivedMs' | 'because'> {
   from: number
-  receivedMs: number | null
   request: Copy
   answer: Copy
   /** Its answer, once all of it has come. */
   told: { status: number; headers: readonly string[]; atMs: number; to: number } | null
-  /** Why the proxy answers itself. */
-  because: string | undefined
 }
 
 /** What belongs to a connection of a client. */
@@ -180,18 +174,16 @@ export async function openProxy(options: ProxyOptions): Promise<WatchProxy> {
 
   /** Hands a call on when its answer is sent, or its client is gone. */
   const handOn = (
-    { request: sent, told, answer, ...call }: Underway,
+    { request: sent, told, answer, from, ...call }: Underway,
     request: http.IncomingMessage,
     isDelivered: boolean,
   ): void =>
     options.end({
-      number: call.number,
-      connection: call.connection,
-      startedMs: call.startedMs,
+      ...call,
       receivedMs: call.receivedMs ?? (request.complete ? call.startedMs : null),
       answeredMs: told?.atMs ?? null,
       deliveredMs: isDelivered ? preciseNow() : null,
-      order: { from: call.from, to: told?.to ?? ++order },
+      order: { from, to: told?.to ?? ++order },
       httpMethod: request.method ?? '',
       target: request.url ?? '',
       remoteAddress: clientOf(request.socket).remoteAddress,
@@ -202,7 +194,6 @@ export async function openProxy(options: ProxyOptions): Promise<WatchProxy> {
         told === null
           ? null
           : { status: told.status, headers: told.headers, body: latin1Of(answer), bodyBytes: answer.bytes },
-      because: call.because,
     })
 
   const serve = (request: http.IncomingMessage, response: http.ServerResponse): void => {

@@ -265,20 +265,28 @@ function readHar(log: unknown, file: string, url: string | undefined): Traffic {
   const calls = all.filter((entry) => base !== undefined && entry.url === base + callPath)
   // Tools that leave out sensitive data leave out every such header.
   const hasHeaders = all.some(({ headers }) => headers.some(([name]) => name.toLowerCase() === 'authorization'))
-  const read = calls
+  const observed = calls
     .sort((one, other) => one.startedMs - other.startedMs)
     .map((entry, at) => fromEntry(entry, at + 1, hasHeaders))
-  const lacks = countBy(
-    read.flatMap(({ missing }) => missing),
-    (lack) => lack,
-  )
+  const lacks = countBy(observed.flatMap(lacksOf), (lack) => lack)
   return {
-    observed: read.map(({ missing: _missing, ...observed }) => observed),
+    observed,
     keys: [],
     lacks: [...lacks].map(([lack, count]) => `In ${counted(count, 'entry', 'entries')} of ${file} ${lackTexts[lack]}`),
     others: all.length - calls.length,
   }
 }
+
+/** What a call lacks that a HAR could have told. */
+function lacksOf({ body, unknown, isExact }: Observed): (keyof typeof lackTexts)[] {
+  const isGrant = methodOf(body) === 'manager/auth'
+  return [
+    ...(isExact || unknown.includes('body') ? [] : ['bytes' as const]),
+    ...unknown.filter((one) => one !== 'authorization' || !isGrant),
+  ]
+}
+
+const methodOf = (body: Uint8Array): unknown => membersOf(parseJson(fromUtf8(body) ?? '')).method
 
 type Entry = ReturnType<typeof readEntry>
 
@@ -319,9 +327,9 @@ function baseOf(entries: readonly Entry[]): string | undefined {
   for (const { url, method, request } of entries) {
     if (method !== 'POST' || !url.endsWith(callPath)) continue
     const { text, encoding } = membersOf(request.postData)
-    const rpc = membersOf(parseJson(fromUtf8(bytesOf(text, encoding)) ?? ''))
     const base = url.slice(0, -callPath.length)
-    counts.set(base, (counts.get(base) ?? 0) + (isDocumentedMethod(String(rpc.method)) ? entries.length : 1))
+    const isDocumented = isDocumentedMethod(String(methodOf(bytesOf(text, encoding))))
+    counts.set(base, (counts.get(base) ?? 0) + (isDocumented ? entries.length : 1))
   }
   return [...counts].sort(([, one], [, other]) => other - one)[0]?.[0]
 }
@@ -333,24 +341,11 @@ function connectionOf({ url, connection }: Entry): number {
   return connection === ofServer ? 0 : Number(connection) || 0
 }
 
-function fromEntry(
-  entry: Entry,
-  number: number,
-  hasHeaders: boolean,
-): Observed & { missing: (keyof typeof lackTexts)[] } {
+function fromEntry(entry: Entry, number: number, hasHeaders: boolean): Observed {
   const { startedMs, timeMs, headers, request, response, query } = entry
   const { body, bodyBytes, isExact } = bodyOfEntry(request, headers)
   const { answer, isWhole } = answerOfEntry(response)
   const answeredMs = answer === null ? null : startedMs + timeMs
-  // Browsers show provisional headers of requests that an extension or a cache answered.
-  const isHeadless = !hasHeaders || headers.length < 2
-  const rpc = membersOf(parseJson(fromUtf8(body) ?? ''))
-  const isGrant = rpc.method === 'manager/auth'
-  const missing: (keyof typeof lackTexts)[] = [
-    ...(body.length < bodyBytes ? (['body'] as const) : isExact ? [] : (['bytes'] as const)),
-    ...(isHeadless && !isGrant ? (['authorization'] as const) : []),
-    ...(isWhole ? [] : (['answer'] as const)),
-  ]
   return {
     number,
     connection: connectionOf(entry),
@@ -367,15 +362,18 @@ function fromEntry(
     bodyBytes,
     answer,
     faults: [],
-    unknown: [
-      ...(body.length < bodyBytes ? (['body'] as const) : []),
-      ...(isHeadless ? (['authorization'] as const) : []),
-      ...(isWhole ? [] : (['answer'] as const)),
-    ],
+    unknown: partsWhere({
+      body: body.length < bodyBytes,
+      // Browsers show provisional headers of requests that an extension or a cache answered.
+      authorization: !hasHeaders || headers.length < 2,
+      answer: !isWhole,
+    }),
     isExact,
-    missing,
   }
 }
+
+const partsWhere = (isUnknown: { [part in Unknown]?: boolean }): Unknown[] =>
+  (Object.keys(isUnknown) as Unknown[]).filter((part) => isUnknown[part])
 
 function bodyOfEntry(
   request: JsonObject,
@@ -423,7 +421,7 @@ export function observedOf({ remoteAddress, because, answer: told, ...seen }: Se
     body: new Uint8Array(Buffer.from(seen.body, 'latin1')),
     answer: told === null ? null : { status: told.status, headers, body: text ?? '' },
     faults: [],
-    unknown: [...(isExact ? [] : (['body'] as const)), ...(isCut ? (['answer'] as const) : [])],
+    unknown: partsWhere({ body: !isExact, answer: isCut }),
     isExact,
     ...(because === undefined ? {} : { oursBecause: because }),
   }

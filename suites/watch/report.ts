@@ -44,28 +44,18 @@ interface CheckReport extends Pick<Check, 'id' | 'level' | 'verdict' | 'message'
   }
 }
 
-interface Watched {
-  calls: number
-  /** Calls of which the answer, or its form, was certain; every other one was open. */
-  judged: number
-  refused: number
-  /** Answers that the proxy gave instead of the server. */
-  ours: number
+interface Watched extends Pick<Outcome, 'calls' | 'judged' | 'refused' | 'ours' | 'lacks'> {
   /** Requests that were no calls of the interface. */
   others: number
-  /** What was not seen, or is not remembered. */
-  lacks: string[]
 }
 
-interface BuildInput {
+interface BuildInput extends Pick<Watched, 'others' | 'lacks'> {
   corpus: Corpus
   outcome: Outcome
   meta: Pick<Meta, 'version' | 'target' | 'again'>
   started: Date
   known: readonly KnownEntry[]
   strict: boolean
-  others: number
-  lacks: readonly string[]
   /** Whether secrets are shown. */
   trace: boolean
 }
@@ -106,12 +96,9 @@ export function buildWatchReport(input: BuildInput): WatchReport {
   const musts = fresh.filter(({ level }) => level === 'must').length
   const isKnown = base.findings.length > fresh.length
   const verdict: RunVerdict = musts > 0 || isKnown ? 'does-not-conform' : judged > 0 ? 'conforms' : 'inconclusive'
-  const warned = [
-    ...fresh.filter(({ level }) => level === 'implied'),
-    ...clients.flatMap(({ checks }) => checks.filter((check) => check.verdict === 'warned')),
-  ]
+  const warnings = warningsIn(base.findings, clients)
   const wrong = clients.filter((client) => client.verdict === 'does-not-conform')
-  const isWrong = musts > 0 || wrong.length > 0 || (strict && warned.length > 0)
+  const isWrong = musts > 0 || wrong.length > 0 || (strict && warnings > 0)
   const lacks = [...input.lacks, ...outcome.lacks]
   const said = (condition: boolean, line: string): string[] => (condition ? [line] : [])
   const conclusion = [
@@ -129,8 +116,8 @@ export function buildWatchReport(input: BuildInput): WatchReport {
       `No call of ${clients.length === 1 ? 'the client' : `the ${clients.length} clients`} breaks a sentence of the document`,
     ),
     ...said(
-      warned.length > 0,
-      `${counted(warned.length, 'warning')}${strict ? ', which --strict makes fail' : ' (--strict makes them fail)'}`,
+      warnings > 0,
+      `${counted(warnings, 'warning')}${strict ? ', which --strict makes fail' : ' (--strict makes them fail)'}`,
     ),
     ...said(refused > 0, `${counted(refused, 'call was', 'calls were')} refused`),
     ...said(ours > 0, `${counted(ours, 'answer is', 'answers are')} of this proxy, because the server gave none`),
@@ -235,14 +222,19 @@ const warningsOf = ({ checks }: { checks: readonly Pick<Check, 'verdict'>[] }): 
 const warningsAbout = (findings: readonly Pick<Report['findings'][number], 'level' | 'known'>[]): number =>
   findings.filter(({ level, known }) => level === 'implied' && known === null).length
 
+/** On both sides. */
+const warningsIn = (
+  findings: Parameters<typeof warningsAbout>[0],
+  clients: readonly Parameters<typeof warningsOf>[0][],
+): number => clients.reduce((sum, client) => sum + warningsOf(client), warningsAbout(findings))
+
 /** Words for the verdict on both sides; undefined where the verdict on the server is all. */
 function saidOf({ verdict, exitCode, clients, findings }: PrintedReport): string | undefined {
   if (verdict === 'does-not-conform') return undefined
   const wrong = clients.filter((client) => client.verdict === 'does-not-conform').length
   if (wrong > 0) return wrong === 1 ? 'a client does not conform' : `${wrong} clients do not conform`
   if (exitCode === 1) return 'warnings, which --strict makes fail'
-  const warnings = clients.reduce((sum, client) => sum + warningsOf(client), warningsAbout(findings))
-  return verdict === 'conforms' ? seenOf(verdict, warnings) : undefined
+  return verdict === 'conforms' ? seenOf(verdict, warningsIn(findings, clients)) : undefined
 }
 
 /** The report in every format. */

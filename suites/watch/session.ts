@@ -1,5 +1,5 @@
 /** Traffic of several clients with one server: every call is judged when it is over, and both sides when all is over. */
-import { type Journal, unknownSetting } from '../client/journal.ts'
+import { headerOf, type Journal, unknownSetting } from '../client/journal.ts'
 import { type CheckResult, judgeJournals } from '../client/judge.ts'
 import { counted, groupBy } from '../engine/group.ts'
 import { membersOf, parseJson } from '../engine/json.ts'
@@ -188,34 +188,34 @@ export function openSession({ terms, keys, requirements, onJudged, most = {}, ..
     finish(): Outcome {
       follower.finish()
       const { calls, judged, forgotten, bodies } = follower.counts
-      const tokens =
-        forgotten === 0 ? [] : [`The oldest ${forgotten} pairs of tokens were forgotten: calls with them are open`]
-      const dropped =
-        counts.dropped === 0
-          ? []
-          : [`The oldest ${counts.dropped} calls were forgotten: clients are judged by their later ones`]
-      const lost =
-        counts.lost === 0 ? [] : [`${counts.lost} calls came faster than they could be judged and were left out`]
-      const undecided = follower.undecided().map(({ key, calls: count }) => {
-        const what = key.kind === 'secret' ? 'secret' : 'public key'
-        return `${counted(count, 'accepted call does', 'accepted calls do')} not fit the ${what} that was given for the key "${key.id}". This stays open, because no call shows that it is the right ${what}`
-      })
-      const ofBodies =
-        bodies === 0
-          ? []
-          : [
-              `${counted(bodies, 'signature of an accepted call does', 'signatures of accepted calls do')} not fit the recorded body. This stays open, because another body may have been sent`,
-            ]
+      const { refused, ours, notPosts, dropped, lost } = counts
+      const lacks: [count: number, sentence: string][] = [
+        [forgotten, `The oldest ${forgotten} pairs of tokens were forgotten: calls with them are open`],
+        [dropped, `The oldest ${dropped} calls were forgotten: clients are judged by their later ones`],
+        [lost, `${lost} calls came faster than they could be judged and were left out`],
+        ...follower.undecided().map(({ key, calls: count }): [number, string] => {
+          const what = key.kind === 'secret' ? 'secret' : 'public key'
+          const calls = counted(count, 'accepted call does', 'accepted calls do')
+          return [
+            count,
+            `${calls} not fit the ${what} that was given for the key "${key.id}". This stays open, because no call shows that it is the right ${what}`,
+          ]
+        }),
+        [
+          bodies,
+          `${counted(bodies, 'signature of an accepted call does', 'signatures of accepted calls do')} not fit the recorded body. This stays open, because another body may have been sent`,
+        ],
+      ]
       return {
         found: [...found.values()],
         open: [...open.values()],
         clients: judgeClients(),
         calls,
         judged,
-        refused: counts.refused,
-        ours: counts.ours,
-        notPosts: counts.notPosts,
-        lacks: [...tokens, ...dropped, ...lost, ...undecided, ...ofBodies],
+        refused,
+        ours,
+        notPosts,
+        lacks: lacks.flatMap(([count, sentence]) => (count === 0 ? [] : [sentence])),
         secrets: follower.secrets(),
       }
     },
@@ -233,7 +233,7 @@ function openAnswers({ observed, way, answer }: Judged): { question: string; ans
     const error = typeof code === 'number' ? `, error ${code}` : ''
     return [{ question: 'errors/outcomes', answer: `HTTP ${status}${error}` }]
   }
-  const header = observed.headers.find(([name]) => name.toLowerCase() === 'authorization')?.[1] ?? ''
+  const header = headerOf(observed, 'authorization') ?? ''
   if (answer !== 'accepted' || way !== 'token' || observed.isSummary === true) return []
   const [word = '', ...rest] = header.split(' ')
   return [{ question: 'tokens/prefix', answer: rest.length === 0 ? 'no word' : `"${word.slice(0, 20)}"` }]
