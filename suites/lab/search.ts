@@ -60,6 +60,7 @@ export function search(
   repertoire: Repertoire,
   shape: () => KnownMistake | null,
 ): KnownMistake[][] {
+  const none: Candidate = { draft: right, made: [], data: joinPieces(right.pieces) }
   const decoded = signaturesIn(signature)
   const readings = decoded.length
   const verify = byVerifying(signature, decoded, repertoire.after)
@@ -72,46 +73,40 @@ export function search(
   )
   // A lost last byte is guessed, which makes many signatures of one: then only ordinary mistakes are tried.
   const simple = { ...repertoire, rare: [], alone: [], times: repertoire.nearTimes, nearTimes: [] }
-  const verified = readings === 0 ? [] : [...singlesOf(right, readings > 2 ? simple : repertoire)].flatMap(verify)
-  const singles = fewest([...verified, ...[...singlesOf(right, repertoire)].flatMap(compute)])
+  const verified = readings === 0 ? [] : [...singlesOf(none, readings > 2 ? simple : repertoire)].flatMap(verify)
+  const singles = fewest([...verified, ...[...singlesOf(none, repertoire)].flatMap(compute)])
   if (singles.length > 0) return singles
   const byLooks = shape()
   if (byLooks !== null) return [[byLooks]]
   if (right.around.key.kind === 'secret' || readings === 0)
     return firstOf(
-      [pairsOf, timesOf, triplesOf, bodiesOf].map((list) => list(right, repertoire)),
+      [pairsOf, timesOf, triplesOf, bodiesOf].map((list) => list(none, repertoire)),
       compute,
     )
-  return readings > 2 ? [] : firstOf([timesOf(right, simple), pairsOf(right, simple)], verify)
-}
-
-function withNoMistake(right: Draft): Candidate {
-  return { draft: right, made: [], data: joinPieces(right.pieces) }
+  return readings > 2 ? [] : firstOf([timesOf(none, simple), pairsOf(none, simple)], verify)
 }
 
 /** No mistake, then one. */
-function* singlesOf(right: Draft, { before, rare, alone }: Repertoire): Generator<Candidate> {
-  const none = withNoMistake(right)
+function* singlesOf(none: Candidate, { before, rare, alone }: Repertoire): Generator<Candidate> {
   yield none
   for (const mistake of [...before, ...rare, ...alone]) yield* with1(none, mistake)
 }
 
 /** Two ordinary mistakes; a rare one with a frequent one; one in the body with one around it; or a body that is written again and then changed. */
-function* pairsOf(right: Draft, { before, rare }: Repertoire): Generator<Candidate> {
-  const none = withNoMistake(right)
+function* pairsOf(none: Candidate, { before, rare }: Repertoire): Generator<Candidate> {
   const ordinary = before.flatMap((mistake) => with1(none, mistake))
   for (const [at, first] of ordinary.entries()) {
-    for (const second of ordinary.slice(at + 1)) yield* pairOf(right, first, second)
+    for (const second of ordinary.slice(at + 1)) yield* pairOf(none, first, second)
   }
   const unusual = rare.flatMap((mistake) => with1(none, mistake))
   const frequent = ordinary.filter(({ made }) => made.every(isFrequent))
   for (const first of unusual) {
-    for (const second of frequent) yield* pairOf(right, first, second)
+    for (const second of frequent) yield* pairOf(none, first, second)
   }
   const others = [...ordinary.filter((one) => !frequent.includes(one)), ...unusual]
   for (const [at, first] of others.entries()) {
     for (const second of others.slice(at + 1))
-      if (!ordinary.includes(second) && goTogether(first, second)) yield* pairOf(right, first, second)
+      if (!ordinary.includes(second) && goTogether(first, second)) yield* pairOf(none, first, second)
   }
 }
 
@@ -119,9 +114,8 @@ function* pairsOf(right: Draft, { before, rare }: Repertoire): Generator<Candida
 const longBody = 4096
 
 /** The body written again and then changed once more, with a mistake in what stands around it. */
-function* bodiesOf(right: Draft, { before, rare }: Repertoire): Generator<Candidate> {
-  const none = withNoMistake(right)
-  if (right.algorithm.kind !== 'mac' || none.data.length > longBody) return
+function* bodiesOf(none: Candidate, { before, rare }: Repertoire): Generator<Candidate> {
+  if (none.draft.algorithm.kind !== 'mac' || none.data.length > longBody) return
   const singles = [...before, ...rare].flatMap((mistake) => with1(none, mistake))
   const changes = singles.filter(isOfBody)
   const later = changes.flatMap(({ made }) => made.filter(isLater))
@@ -133,14 +127,13 @@ function* bodiesOf(right: Draft, { before, rare }: Repertoire): Generator<Candid
       const text = fromLatin1(twice.data)
       if (bodies.has(text)) continue
       bodies.add(text)
-      for (const one of around) yield* pairOf(right, twice, one)
+      for (const one of around) yield* pairOf(none, twice, one)
     }
   }
 }
 
 /** A time other than the header's, alone and, if it is near, with one common mistake. */
-function* timesOf(right: Draft, { before, times, nearTimes }: Repertoire): Generator<Candidate> {
-  const none = withNoMistake(right)
+function* timesOf(none: Candidate, { before, times, nearTimes }: Repertoire): Generator<Candidate> {
   for (const time of times) yield* with1(none, time)
   const common = before.filter(isCommon)
   for (const near of nearTimes.flatMap((time) => with1(none, time))) {
@@ -149,8 +142,7 @@ function* timesOf(right: Draft, { before, times, nearTimes }: Repertoire): Gener
 }
 
 /** Three common mistakes, each of a different family. */
-function* triplesOf(right: Draft, { before, rare }: Repertoire): Generator<Candidate> {
-  const none = withNoMistake(right)
+function* triplesOf(none: Candidate, { before, rare }: Repertoire): Generator<Candidate> {
   const common = [...before, ...rare].filter(isCommon)
   for (const [at, first] of common.entries()) {
     const [one] = with1(none, first)
@@ -167,7 +159,7 @@ function* triplesOf(right: Draft, { before, rare }: Repertoire): Generator<Candi
 }
 
 /** Both orders if they differ: doubling and then changing is not the same as changing and then doubling. */
-function* pairOf(right: Draft, first: Candidate, second: Candidate): Generator<Candidate> {
+function* pairOf({ draft: right }: Candidate, first: Candidate, second: Candidate): Generator<Candidate> {
   const isOfData = [...first.made, ...second.made].every(({ stage }) => stage === 'data')
   const merged = isOfData ? mergedPieces(right.pieces, first.draft.pieces, second.draft.pieces) : null
   if (merged !== null) {

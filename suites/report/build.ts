@@ -80,28 +80,26 @@ interface BuildInput {
  */
 export function buildReport(input: BuildInput): Report {
   const set = input.set ?? null
-  const split = set === null ? null : splitBySet(set, input.corpus, input.outcomes)
-  const judged = split?.outcomes ?? input.outcomes
+  const { corpus, planned, judged, newer } = splitBySet(set, input.corpus, input.outcomes)
   const isPartial = input.options.partial === 'only'
   const ofAnswers = envelopeCases(judged, isPartial).filter(
     ({ problem, key }) =>
       !(isPartial && problem?.kind === 'no-call') &&
-      (split === null || [...split.planned.values()].some((keys) => keys.includes(key))),
+      (set === null || [...planned.values()].some((keys) => keys.includes(key))),
   )
   const outcomes = [...judged, ...ofAnswers]
   const reported = (outcome: CaseOutcome): CaseReport => reportCase(outcome, input)
   const findings = knownFindings(input.findings ?? [], input.known)
   return assembleReport({
     ...input,
-    ...(split === null
-      ? {}
-      : { corpus: { ...input.corpus, requirements: split.requirements }, planned: split.planned }),
+    corpus,
+    planned,
     cases: boundEvidence(outcomes.map(reported)),
     // The model tests more than the cases of a set.
-    findings: split === null ? findings : [],
+    findings: set === null ? findings : [],
     newer: {
-      cases: boundEvidence((split?.newer ?? []).map(reported)).sort(byKey),
-      findings: split === null ? [] : findings,
+      cases: boundEvidence(newer.map(reported)).sort(byKey),
+      findings: set === null ? [] : findings,
     },
     stale: staleEntries(outcomes, input.known),
     observed: observedIn(input.outcomes),
@@ -113,8 +111,8 @@ interface AssembleInput extends Omit<BuildInput, 'outcomes' | 'known' | 'finding
   cases: readonly CaseReport[]
   findings: readonly Finding[]
   newer: Report['newer']
-  /** Keys of the cases that prove each requirement; absent: as the corpus says. */
-  planned?: ReadonlyMap<string, readonly string[]>
+  /** Keys of the cases that prove each requirement. */
+  planned: ReadonlyMap<string, readonly string[]>
   stale: readonly KnownEntry[]
   observed: readonly Observed[]
   /** Calls that the target throttled; a merge of shards does not know their number. */
@@ -144,7 +142,7 @@ function assembleReport({ meta, corpus, options, findings, newer, stale, ...inpu
     requirements: reportRequirements(corpus, cases, findings, {
       partial: options.partial,
       skipReason: (key) => options.skipped?.find(({ id }) => key.startsWith(id))?.reason,
-      planned: input.planned ?? plannedCases(corpus),
+      planned: input.planned,
     }),
     cases,
     findings: [...findings],
@@ -440,28 +438,30 @@ const unexplained = 'not explained yet'
  */
 export function mergeReports(
   reports: readonly Report[],
-  corpus: Corpus,
+  whole: Corpus,
   options: { strict: boolean; set?: RequirementSet | null },
 ): Report {
   const [first, ...others] = reports
   if (first === undefined) throw usageError('Name the reports to merge')
   checkShards(reports)
-  const cases = mergeCases(reports.flatMap((report) => report.cases))
-  const split = options.set == null ? null : splitBySet(options.set, corpus, [])
+  const { corpus, planned } = splitBySet(options.set ?? null, whole, [])
+  const merged = (of: readonly Pick<Report, 'cases' | 'findings'>[]) => ({
+    cases: mergeCases(of.flatMap(({ cases }) => cases)),
+    // A finding of several shards is listed once.
+    findings: [...new Map(of.flatMap(({ findings }) => findings).map((one) => [one.id, one])).values()],
+  })
+  const { cases, findings } = merged(reports)
   return assembleReport({
     meta: others.reduce<Meta>((meta, { meta: other }) => mergeMeta(meta, other), { ...first.meta, shard: null }),
     cases,
-    findings: mergeFindings(reports.flatMap(({ findings }) => findings)),
-    newer: {
-      cases: mergeCases(reports.flatMap(({ newer }) => newer.cases)),
-      findings: mergeFindings(reports.flatMap(({ newer }) => newer.findings)),
-    },
+    findings,
+    newer: merged(reports.map(({ newer }) => newer)),
     stale: mergeStale(reports, cases),
     observed: reports.flatMap(({ observations }) =>
       observations.flatMap(({ question, answers }) => answers.map((seen) => ({ question, ...seen }))),
     ),
     corpus,
-    ...(split === null ? {} : { corpus: { ...corpus, requirements: split.requirements }, planned: split.planned }),
+    planned,
     left: reports.flatMap(({ left }) => left),
     options: { strict: options.strict, partial: null },
   })
@@ -499,11 +499,6 @@ function mergeCases(all: readonly CaseReport[]): CaseReport[] {
     if (isWorst) cases.set(testCase.key, testCase)
   }
   return [...cases.values()]
-}
-
-/** A finding of several shards is listed once. */
-function mergeFindings(findings: readonly Finding[]): Finding[] {
-  return [...new Map(findings.map((finding) => [finding.id, finding])).values()]
 }
 
 /** An entry is stale if at least one shard says so and no shard found the failure. */
@@ -799,29 +794,35 @@ export interface RequirementSet {
   observing: string[]
 }
 
-/** Separates what a set judges. Pure. */
-function splitBySet(set: RequirementSet, corpus: Corpus, outcomes: readonly CaseOutcome[]) {
+/**
+ * Separates what a set judges; without a set, that is everything. Pure.
+ *
+ * @returns `planned`: keys of the cases that judge each requirement; `newer`: outcomes of cases that are not in the set, or that broke a
+ * requirement for which the set does not use them
+ */
+function splitBySet(set: RequirementSet | null, corpus: Corpus, outcomes: readonly CaseOutcome[]) {
+  if (set === null) return { corpus, planned: plannedCases(corpus), judged: outcomes, newer: [] }
   const levels = new Map(set.requirements.map(({ id, level }) => [id, level]))
-  const judged = new Map<string, string[]>(set.observing.map((key) => [key, []]))
+  const idsOfCase = new Map<string, string[]>(set.observing.map((key) => [key, []]))
   for (const { id, cases } of set.requirements)
-    for (const key of cases) judged.set(key, [...(judged.get(key) ?? []), id])
-  const split = {
-    requirements: corpus.requirements.flatMap((requirement) => {
-      const level = levels.get(requirement.id)
-      return level === undefined ? [] : [{ ...requirement, level }]
-    }),
-    /** Keys of the cases that judge each requirement. */
+    for (const key of cases) idsOfCase.set(key, [...(idsOfCase.get(key) ?? []), id])
+  const requirements = corpus.requirements.flatMap((requirement) => {
+    const level = levels.get(requirement.id)
+    return level === undefined ? [] : [{ ...requirement, level }]
+  })
+  const isNewer = (outcome: CaseOutcome): boolean => {
+    const ids = idsOfCase.get(outcome.key)
+    return ids === undefined || brokenOf(outcome).some((id) => !ids.includes(id))
+  }
+  return {
+    corpus: { ...corpus, requirements },
     planned: new Map(set.requirements.map(({ id, cases }) => [id, cases])),
-    outcomes: [] as CaseOutcome[],
-    /** Of cases that are not in the set, or that broke a requirement for which the set does not use them. */
-    newer: [] as CaseOutcome[],
+    judged: outcomes.flatMap((outcome) => {
+      const ids = idsOfCase.get(outcome.key)
+      return ids === undefined ? [] : [judgeBySet(outcome, ids, levels)]
+    }),
+    newer: outcomes.filter(isNewer),
   }
-  for (const outcome of outcomes) {
-    const ids = judged.get(outcome.key)
-    if (ids !== undefined) split.outcomes.push(judgeBySet(outcome, ids, levels))
-    if (ids === undefined || brokenOf(outcome).some((id) => !ids.includes(id))) split.newer.push(outcome)
-  }
-  return split
 }
 
 const brokenOf = ({ requirements }: CaseOutcome): string[] =>

@@ -169,12 +169,12 @@ function tellCase(report: PrintedReport, testCase: CaseReport, files: ReadonlySe
       const isKnown = report.requirements.some((one) => one.id === id)
       return [...(index === 0 ? [] : [', ']), code(id, isKnown ? `requirement/${id}` : undefined)]
     })
-    const facts = [
-      ...fact('Proves', proves.length === 0 ? null : proved),
+    const items = [
+      ...fact('Proves', proves.length > 0 && proved),
       ...fact('Calls', `${calls}, ${Math.round(durationMs)} ms`),
       ...fixture,
     ]
-    return { ...told, blocks: [{ kind: 'facts', items: facts }, command] }
+    return { ...told, blocks: [{ kind: 'facts', items }, command] }
   }
   const { step, where, message, hint, token, exchanges } = problem
   const ids = problem.requirements.length > 0 ? problem.requirements : proves
