@@ -287,12 +287,13 @@ export function verdictOfFinding(finding: Pick<Finding, 'level' | 'known' | 'rep
  */
 export function groupByCause(levels: Levels, cases: readonly CaseReport[]): Cause[] {
   const weightOf = weightsOf(levels)
-  const plainOf = (testCase: CaseReport): string => causeOf(withoutHint(testCase))
   const hinted = new Map(
-    cases.filter(({ problem }) => problem?.hint !== undefined).map((one) => [plainOf(one), causeOf(one)]),
+    cases.map(causesOf).flatMap(([cause, plain]) => (cause === plain ? [] : [[plain, cause] as const])),
   )
-  const keyed = (testCase: CaseReport): string =>
-    testCase.problem?.hint === undefined ? (hinted.get(plainOf(testCase)) ?? causeOf(testCase)) : causeOf(testCase)
+  const keyed = (testCase: CaseReport): string => {
+    const [cause] = causesOf(testCase)
+    return hinted.get(cause) ?? cause
+  }
   return [...groupBy(cases, keyed).values()].map((ofCause) => {
     // Of equal ones, the sentence that most cases break.
     const often = countBy(ofCause, brokenBy)
@@ -303,12 +304,6 @@ export function groupByCause(levels: Levels, cases: readonly CaseReport[]): Caus
 }
 
 const brokenBy = ({ problem }: CaseReport): string => String(problem?.requirements)
-
-function withoutHint(testCase: CaseReport): CaseReport {
-  if (testCase.problem === null) return testCase
-  const { hint: _hint, ...plain } = testCase.problem
-  return { ...testCase, problem: plain as CaseReport['problem'] }
-}
 
 /**
  * Finds the failed case that explains why a case is blocked, by key: its preparation failed in the same way. Of failed cases of one cause it
@@ -389,8 +384,10 @@ function asFailure(testCase: CaseReport): CaseReport {
 /**
  * The keys by which the cause of a case is recognised in another case: with its hint and without, because hints are not always looked for.
  */
-function causesOf(testCase: CaseReport): string[] {
-  return [causeOf(testCase), causeOf(withoutHint(testCase))]
+function causesOf(testCase: CaseReport): [cause: string, withoutHint: string] {
+  if (testCase.problem === null) return [testCase.key, testCase.key]
+  const { hint: _hint, ...plain } = testCase.problem
+  return [causeOf(testCase), causeOf({ ...testCase, problem: plain as CaseReport['problem'] })]
 }
 
 /**
