@@ -92,16 +92,8 @@ export async function openRun(setup: RunSetup) {
     facts,
   }
   const items = orderItems(setup.items, lasting, seededRandom(setup.seed), standInOf(testKeys, root))
-  const countFailure = failureCounter(setup, run)
-  const runner = createRunner(run, items, capabilities, {
-    started: ({ key }) => run.emit({ kind: 'case-started', key }),
-    requeued: ({ key }) => run.emit({ kind: 'case-requeued', key }),
-    ended: (outcome) => {
-      run.emit({ kind: 'case-ended', outcome })
-      countFailure(outcome)
-    },
-  })
-  listeners.push(runner.listener)
+  const runner = createRunner(run, items, capabilities)
+  listeners.push(runner.listener, failureCounter(setup, run))
   listening = setup.listens === true && lasting ? await listen(setup, instance, facts) : null
   if (listening !== null) listeners.push(listening.listener)
   return {
@@ -128,42 +120,30 @@ interface Runner {
   listener(event: RunEvent): void
 }
 
-/** Learns when an item really starts, perhaps long before it is requested, and when it has ended. */
-interface Watch {
-  started(item: Item): void
-  /** The item will run again, from its beginning. */
-  requeued(item: Item): void
-  ended(outcome: CaseOutcome): void
-}
-
-export function createRunner(run: Run, items: readonly Item[], capabilities: Capabilities, watch: Watch): Runner {
+/** The run hears when an item really starts, perhaps long before it is requested, and when it has ended. */
+export function createRunner(run: Run, items: readonly Item[], capabilities: Capabilities): Runner {
   const makesCalls = (item: Item): boolean => whyNotRun(item, capabilities) === undefined
   const start = async (item: Item): Promise<RanCase> => {
     const reason = whyNotRun(item, capabilities)
     return reason === undefined ? runItem(run, item) : skipItem(item, reason)
   }
   const watched = async (item: Item): Promise<CaseOutcome> => {
-    watch.started(item)
+    run.emit({ kind: 'case-started', key: item.key })
     const { mayBeOfOthers: _, ...outcome } = await start(item)
-    watch.ended(outcome)
+    run.emit({ kind: 'case-ended', outcome })
     return outcome
   }
   if (!run.target.lasting) return { runItem: watched, listener: () => {} }
   const board = createBoard(items, makesCalls)
-  return runTogether(run, board, { start, watch, testKeyItems: items.filter(makesCalls) })
+  return runTogether(run, board, start, items.filter(makesCalls))
 }
 
-interface Together {
-  start(item: Item): Promise<RanCase>
-  watch: Watch
-  /** The items whose test keys are created first. */
-  testKeyItems: readonly Item[]
-}
-
+/** @param testKeyItems the items whose test keys are created first */
 function runTogether(
   run: Run,
   board: ReturnType<typeof createBoard>,
-  { start, watch, testKeyItems }: Together,
+  start: (item: Item) => Promise<RanCase>,
+  testKeyItems: readonly Item[],
 ): Runner {
   const { slots } = board
   const open = once(async () => {
@@ -178,12 +158,12 @@ function runTogether(
     for (let next = board.next(talk); next !== undefined; next = board.next(talk)) {
       const slot = next
       if (!slot.isTestKey) await makeTestKeys()
-      if (!slot.isAgain) watch.started(slot.item)
+      if (!slot.isAgain) run.emit({ kind: 'case-started', key: slot.key })
       board.begin(slot)
       start(slot.item).then((ran) => {
         const { mayBeOfOthers: _, ...outcome } = ran
-        for (const item of board.end(slot, ran, run.stopping.reason === null)) watch.requeued(item)
-        if (!slot.isAgain) watch.ended(outcome)
+        for (const key of board.end(slot, ran, run.stopping.reason === null)) run.emit({ kind: 'case-requeued', key })
+        if (!slot.isAgain) run.emit({ kind: 'case-ended', outcome })
         goOn()
       }, giveUp)
     }
@@ -351,10 +331,12 @@ async function listen(setup: RunSetup, instance: Instance, facts: TargetFacts): 
   return listenToCases(setup, instance, facts)
 }
 
-function failureCounter({ bail }: RunSetup, { stopping }: Run): (outcome: CaseOutcome) => void {
+function failureCounter({ bail }: RunSetup, { stopping }: Run): RunListener {
   if (!bail) return () => {}
   const met = new Int32Array(bail.met)
-  return (outcome) => {
+  return (event) => {
+    if (event.kind !== 'case-ended') return
+    const { outcome } = event
     if (outcome.verdict === 'failed' && applyKnown(outcome, bail.known).verdict !== 'known') Atomics.add(met, 0, 1)
     // Another thread may have met the last one.
     if (Atomics.load(met, 0) >= bail.failures) stopping.stop({ kind: 'bail', failures: bail.failures })

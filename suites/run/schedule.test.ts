@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { allItems, type claimsOf, type Item, noClaims } from '../engine/conversation/cases.ts'
+import { allItems, type claimsOf, noClaims } from '../engine/conversation/cases.ts'
+import type { RunEvent } from '../engine/conversation/conversation.ts'
 import { readScenario } from '../engine/language/corpus.ts'
 import type { TestKey } from '../engine/language/fixture-types.ts'
 import { type Answering, accepting, capabilities, madeUpTarget, noCorpus, runOf } from '../self/made-up-target.ts'
@@ -156,8 +157,8 @@ function runnerOf(scenarios: ReturnType<typeof scenario>[], answer: Answering, t
   const items = scenarios.flatMap(({ id }) => cases.filter(({ key }) => key === id))
   const offered = { ...capabilities, testKeys: ['root', 'dave'].map((name) => ({ ...root, name })) }
   const requeued: string[] = []
-  const watch = { started: () => {}, requeued: ({ key }: Item) => void requeued.push(key), ended: () => {} }
-  const runner = createRunner(runOf(target, { corpus }), items, offered, watch)
+  const emit = (event: RunEvent) => void (event.kind === 'case-requeued' && requeued.push(event.key))
+  const runner = createRunner(runOf(target, { corpus, emit }), items, offered)
   const inTurn = async () => {
     const outcomes = []
     for (const item of items) outcomes.push(await runner.runItem(item))

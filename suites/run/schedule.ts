@@ -20,14 +20,14 @@ export function createBoard(items: readonly Item[], makesCalls: (item: Item) => 
     /**
      * An item has run: it is settled, or runs again. @param mayRepeat false where the run ends
      *
-     * @returns the items that run again
+     * @returns the keys of those that run again
      */
-    end: (slot: Slot, ran: RanCase, mayRepeat: boolean): Item[] => end(board, slot, ran, mayRepeat),
+    end: (slot: Slot, ran: RanCase, mayRepeat: boolean): string[] => end(board, slot, ran, mayRepeat),
   }
 }
 
 /** Settles an item, or prepares it to run again. */
-function end(board: Board, slot: Slot, { mayBeOfOthers, ...outcome }: RanCase, mayRepeatAny: boolean): Item[] {
+function end(board: Board, slot: Slot, { mayBeOfOthers, ...outcome }: RanCase, mayRepeatAny: boolean): string[] {
   const mayRepeat = mayRepeatAny && mayAskAgain(slot)
   const isShared = mayRepeat && slot.sharedTokens
   const again = isShared && isDoubtful(outcome) && mayBeOfOthers !== 'time' ? doubt(board) : []
@@ -38,7 +38,7 @@ function end(board: Board, slot: Slot, { mayBeOfOthers, ...outcome }: RanCase, m
   else slot.settle(outcome)
   if (board.entries.every(({ state }) => state === 'done'))
     for (const one of board.entries) if (one.held !== null) one.settle(one.held)
-  return again.map(({ item }) => item)
+  return again.map(({ key }) => key)
 }
 
 const isDoubtful = ({ verdict }: CaseOutcome): boolean => ['failed', 'warned', 'blocked'].includes(verdict)
