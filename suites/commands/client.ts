@@ -67,7 +67,6 @@ async function judgeClient(flags: flag.Values<typeof clientFlags>): Promise<numb
   const auth = clientAuths.filter((one) => wanted.length === 0 || wanted.includes(one))
   const selected = selectChecks({ auth, only, skip: skipped })
   const known = file === null ? [] : parseClientKnown(readText(file, 'the baseline'), file)
-  const reports = flag.withText(flags.report)
   const stop = new AbortController()
   const stopListening = listenForSignals(() => stop.abort())
   const started = new Date()
@@ -96,7 +95,7 @@ async function judgeClient(flags: flag.Values<typeof clientFlags>): Promise<numb
       known,
       strict,
     })
-    writeFormats(report, clientRenderers, reports)
+    writeFormats(report, clientRenderers, flags.report)
     return report.exitCode
   } finally {
     stopListening()

@@ -42,7 +42,7 @@ export const command: flag.Command<typeof compareFlags, string[]> = {
     if (!merge) return writeOut(renderMatrix(reports, { files, markdown }))
     const set = readRequirementSet(reports[0]?.meta.set ?? everyCase)
     const merged = mergeReports(reports, await openCorpus(), { strict, set })
-    writeFormats(merged, runRenderers(), flag.withText(report))
+    writeFormats(merged, runRenderers(), report)
     return merged.exitCode
   },
 }

@@ -60,8 +60,7 @@ export const command: flag.Command<typeof exploreFlags> = {
 async function run(typed: flag.Typed<typeof exploreFlags>): Promise<number> {
   const target = readTargetOptions(typed, process.env)
   const flags = flag.read(exploreFlags, typed)
-  const reports = flag.withText(flags.report)
-  for (const { file } of reports) if (file !== null) demandPlaceFor(file, 'the report', true)
+  for (const { file } of flags.report) if (file !== null) demandPlaceFor(file, 'the report', true)
   if (flags.save !== null) demandPlaceFor(join(flags.save, 'language.yaml'), 'the scenarios', true)
   const seconds = flags.for ?? defaultSeconds
   const seed = flags.seed ?? randomInt(2 ** 31)
@@ -118,7 +117,7 @@ async function run(typed: flag.Typed<typeof exploreFlags>): Promise<number> {
     known: [],
     options: { strict: false, partial: 'only', ownExitCode: stopped === null ? exitCode : interruptedExitCode },
   })
-  writeFormats(report, runRenderers(tellExploration), reports)
+  writeFormats(report, runRenderers(tellExploration), flags.report)
   // Last, so that a full disk takes no report away.
   if (flags.save !== null && findings.length > 0)
     writeError(lines(await saveScenarios(flags, flags.save, findings, corpus)))

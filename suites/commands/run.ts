@@ -122,7 +122,7 @@ async function runOnce(options: RunOptions, progress: Progress, again: readonly 
     writeBaseline(options.known, updated)
     writeError(lines([printable(baselineSentence(options.known, known, updated))]))
   }
-  writeFormats(report, runRenderers(), options.reports, options)
+  writeFormats(report, runRenderers(), options.report, options)
   const [defect] = result.defects
   if (defect !== undefined) {
     const more = result.defects.length === 1 ? '' : ` (and ${result.defects.length - 1} more)`

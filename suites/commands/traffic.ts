@@ -47,8 +47,7 @@ type ReportInput = Parameters<typeof buildWatchReport>[0]
 
 /** Reads what both commands need before they judge anything. @throws SuiteError (`usage`, `fixture`) */
 export async function openTraffic(typed: flag.Typed<typeof trafficFlags>) {
-  const { report, known, strict, trace } = flag.read(trafficFlags, typed, process.env)
-  const reports = flag.withText(report)
+  const { report: reports, known, strict, trace } = flag.read(trafficFlags, typed, process.env)
   for (const { file } of reports) if (file !== null) demandPlaceFor(file, 'the report', true)
   const named = readWhatIsKnown(typed)
   const corpus = await openCorpus()

@@ -31,7 +31,7 @@ export interface Table {
 /** What commander parsed: texts, or true for a flag without a value. */
 export type Typed<F extends Table> = { [name in keyof F]?: string | string[] | boolean }
 
-export type Values<F extends Table> = { [name in keyof F]: ReturnType<F[name]['read']> }
+export type Values<F extends Table> = { [name in keyof F]: F[name] extends Flag<infer T> ? T : never }
 
 /** A flag without a value. */
 export const mark = (syntax: string, about: string): Flag<boolean> => ({
@@ -227,14 +227,15 @@ function report(text: string, name: string): ReportRequest {
 }
 
 /** A flag of several formats. */
-export const reportFlag = many(
-  '--report <format[=file]>',
-  `${reportFormats.slice(0, -1).join(', ')} or ${reportFormats.at(-1)}; repeatable`,
-  report,
-)
+export const reportFlag: Flag<ReportRequest[]> = {
+  syntax: '--report <format[=file]>',
+  about: `${reportFormats.slice(0, -1).join(', ')} or ${reportFormats.at(-1)}; repeatable`,
+  read: (texts: readonly string[] | undefined, name) => withText((texts ?? []).map((text) => report(text, name))),
+  isRepeatable: true,
+}
 
 /** The reports that were asked for; text goes to stdout if no other one does. @throws SuiteError (`usage`) if two have one place */
-export function withText(reports: readonly ReportRequest[]): ReportRequest[] {
+function withText(reports: readonly ReportRequest[]): ReportRequest[] {
   const [first, second] = reports.filter(({ file }) => file === null)
   if (first !== undefined && second !== undefined)
     throw usageError(

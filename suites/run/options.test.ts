@@ -174,7 +174,11 @@ test('the command that repeats the run keeps what decides what is run and how it
 
 test('reports, skips and shards are read', () => {
   const report = ['text', 'json=a=b.json', 'html=r.html']
-  const { reports, skip, shard } = readRunOptions({ report, skip: ['tokens=it is slow = really'], shard: '2/4' }, {})
+  const {
+    report: reports,
+    skip,
+    shard,
+  } = readRunOptions({ report, skip: ['tokens=it is slow = really'], shard: '2/4' }, {})
   const files = reports.map(({ format, file }) => `${format} ${file}`)
   expect(files).toEqual(['text null', 'json a=b.json', 'html r.html'])
   expect(skip).toEqual([{ id: 'tokens', reason: 'it is slow = really' }])

@@ -1,11 +1,11 @@
 /** The flags of `run` and of every command that asks a server, and what they, the environment and the target file say together. */
 import { dirname, resolve } from 'node:path'
 import { defaultScheme } from '../engine/document.ts'
-import { usageError } from '../engine/errors.ts'
+import { type SuiteError, usageError } from '../engine/errors.ts'
 import { defined } from '../engine/json.ts'
 import type { SafetyClass } from '../engine/language/fixture-types.ts'
 import { seedFromPkcs8 } from '../engine/signer/pem.ts'
-import { isLoopback } from '../engine/target.ts'
+import { bareSettings, isLoopback } from '../engine/target.ts'
 import type { Tls } from '../targets/transport.ts'
 import type { UrlTargetOptions } from '../targets/url.ts'
 import { safetyClasses } from './capabilities.ts'
@@ -109,7 +109,7 @@ type RunFlags = flag.Values<typeof runFlags>
 
 /** null stands for what is not given. */
 export interface RunOptions
-  extends Omit<RunFlags, keyof typeof serverFlags | 'explore' | 'noExplore' | 'exploreCalls' | 'report' | 'set'> {
+  extends Omit<RunFlags, keyof typeof serverFlags | 'explore' | 'noExplore' | 'exploreCalls' | 'set'> {
   /** null: the bundled server. */
   target: TargetOptions | null
   /** How many calls the model makes after the cases, and the only rows of its table and matrix; null: none. */
@@ -117,7 +117,6 @@ export interface RunOptions
   /** Rows of the table or the matrix were named, and no cases. */
   rowsAlone: boolean
   set: string
-  reports: flag.ReportRequest[]
   /** The command that repeats this run, without secrets and without flags that select cases but `--skip`. */
   again: string
   /** The beginning of the one that repeats a case. */
@@ -183,11 +182,10 @@ export function readRunOptions(typed: flag.Typed<typeof runFlags>, env: Environm
   return {
     ...flags,
     target,
-    only: flags.only.filter((id: string) => !isRow(id)),
+    only: flags.only.filter((id) => !isRow(id)),
     rowsAlone: flags.only.length > 0 && flags.only.every(isRow),
     explore,
     set: flags.set ?? everyCase,
-    reports: flag.withText(flags.report),
     again: flag.commandLine('run', {
       ...repeated,
       skip: typed.skip ?? [],
@@ -236,9 +234,9 @@ interface NamedFile {
  *
  * @throws SuiteError (`usage`)
  */
-export function demandOwnFiles({ plan, reports, known, updateKnown, failed, target }: RunOptions): void {
+export function demandOwnFiles({ plan, report, known, updateKnown, failed, target }: RunOptions): void {
   if (plan) return
-  const written = reports.flatMap(({ file }) => file ?? [])
+  const written = report.flatMap(({ file }) => file ?? [])
   for (const file of written) demandPlaceFor(file, 'the report', true)
   if (known !== null && updateKnown) demandPlaceFor(known, 'the baseline', false)
   const testKeys = target?.testKeysFile ?? null
@@ -296,6 +294,7 @@ export function readTargetOptions(
 ): TargetOptions | null {
   const flags = flag.read(flagsOfTarget, typed, env)
   const { file, beside } = named
+  const { url: _url, root: _root, allow, testKeys, requestTimeoutMs, maxAnswerBytes, tls: _tls, ...ofFile } = file
   const url = flags.url ?? (file.url === undefined ? null : flag.baseUrl(file.url))
   if (url === null) return demandNothingOfUrl(typed, named)
   const { disposable } = flags
@@ -304,32 +303,28 @@ export function readTargetOptions(
     inputs.push({ what, file })
     return readText(file, what)
   }
+  const key = readGivenKey(typed, env, named, read)
+  if (key === null) throw keyLacks('Name the API key', url)
   return {
     url,
-    ...rootKey(url, named, { flags, env, read }),
-    allow: disposable ? [...safetyClasses] : (flags.allow ?? file.allow ?? []),
+    ...key,
+    allow: disposable ? [...safetyClasses] : (flags.allow ?? allow ?? []),
     settings: {
-      ...defined({ absent: file.absent, concurrency: flags.concurrency ?? file.concurrency }),
-      secondAddress: file.secondAddress,
-      clientAddress: file.clientAddress,
-      signedUri: file.signedUri ?? '/api',
-      scopeNames: file.scopeNames ?? {},
-      headers: file.headers ?? {},
-      solutions: file.solutions ?? [],
-      scheme: flags.scheme ?? file.scheme ?? defaultScheme,
-      tokenPrefix: flags.tokenPrefix ?? file.tokenPrefix,
-      probes: file.probes ?? {},
-      cleanup: file.cleanup,
-      rate: flags.rate ?? file.rate ?? 0,
+      ...bareSettings,
+      ...ofFile,
+      ...defined({ concurrency: flags.concurrency ?? ofFile.concurrency }),
+      scheme: flags.scheme ?? ofFile.scheme ?? defaultScheme,
+      tokenPrefix: flags.tokenPrefix ?? ofFile.tokenPrefix,
+      rate: flags.rate ?? ofFile.rate ?? 0,
       maxWaitMs: (flags.wait ?? defaultWaitSeconds) * 1000,
     },
-    requestTimeoutMs: file.requestTimeoutMs ?? defaultRequestTimeoutMs,
-    ...defined({ maxAnswerBytes: file.maxAnswerBytes }),
+    requestTimeoutMs: requestTimeoutMs ?? defaultRequestTimeoutMs,
+    ...defined({ maxAnswerBytes }),
     proxy: proxyFor(url, env),
     tls: readTls(named, read),
     disposable,
     stateFolder: stateFolder(env),
-    testKeysFile: file.testKeys === undefined ? null : beside(file.testKeys),
+    testKeysFile: testKeys === undefined ? null : beside(testKeys),
     inputs,
   }
 }
@@ -361,20 +356,22 @@ function demandNothingOfUrl(typed: flag.Typed<typeof flagsOfTarget>, { path }: N
   throw usageError(`Name the target: "${useless.syntax.split(' ')[0]}" needs "--url"`)
 }
 
+const keyLacks = (missing: string, url: string): SuiteError =>
+  usageError(`${missing} to use at "${url}": set SVC_KEY_ID and SVC_KEY_SECRET, or "root" in a target file`)
+
 /**
  * Reads the key of a run: id and secret from the first place that names them (flags, environment, target file).
  *
- * @throws SuiteError (`usage`) if no key or two keys are given, or a file cannot be used
+ * @returns null where nothing of a key is given
+ * @throws SuiteError (`usage`) if only a part of a key or two keys are given, or a file cannot be used
  */
-function rootKey(
-  url: string,
-  { file, beside }: NamedTargetFile,
-  {
-    flags,
-    env,
-    read = readText,
-  }: { flags: flag.Values<typeof flagsOfTarget>; env: Environment; read?: typeof readText },
-): Pick<TargetOptions, 'root' | 'doubts'> {
+export function readGivenKey(
+  typed: flag.Typed<typeof flagsOfTarget>,
+  env: Environment,
+  { file, beside } = readTargetFile(typed, env),
+  read = readText,
+): Pick<TargetOptions, 'root' | 'doubts'> | null {
+  const flags = flag.read(flagsOfTarget, typed, env)
   const { secret, privateKeyFile } = file.root ?? {}
   const id = flags.keyId ?? file.root?.id
   const found =
@@ -394,11 +391,10 @@ function rootKey(
       file: undefined,
       privateKeyFile: privateKeyFile && beside(privateKeyFile),
     })
-  if (id === undefined || found === undefined) {
-    const missing = id === undefined ? 'Name the API key' : 'Give the secret of the API key'
-    const how = 'set SVC_KEY_ID and SVC_KEY_SECRET, or "root" in a target file'
-    throw usageError(`${missing} to use at "${url}": ${how}`)
-  }
+  if (id === undefined && found === undefined) return null
+  const url = flags.url ?? file.url ?? 'the server'
+  if (id === undefined) throw keyLacks('Name the API key', url)
+  if (found === undefined) throw keyLacks('Give the secret of the API key', url)
   const doubtsOfId = doubtsOf(id, 'The key id', 'id')
   const { kind, name, value } = found
   if (kind === 'private-key') {
@@ -431,21 +427,6 @@ function doubtsOf(value: string, source: string, part: 'id' | 'secret'): string[
   return what === undefined
     ? []
     : [`${source} ${what}, and is used as it is: give it without, unless the ${part} has it`]
-}
-
-/** The key of `--key-id` and its secret, of the environment or of the target file, where one is named. @throws SuiteError (`usage`) for a part of one */
-export function readGivenKey(
-  typed: flag.Typed<typeof flagsOfTarget>,
-  env: Environment,
-  named = readTargetFile(typed, env),
-): Pick<TargetOptions, 'root' | 'doubts'> | null {
-  const flags = flag.read(flagsOfTarget, typed, env)
-  const { SVC_KEY_SECRET, SVC_KEY_SECRET_FILE, SVC_PRIVATE_KEY_FILE } = env
-  const parts = [flags.keyId, flags.keySecret, flags.keySecretFile, flags.privateKey, named.file.root]
-  const ofEnvironment = [SVC_KEY_SECRET, SVC_KEY_SECRET_FILE, SVC_PRIVATE_KEY_FILE].map(given)
-  const isGiven = [...parts, ...ofEnvironment].some((part) => part !== undefined && part !== null)
-  const url = flags.url ?? named.file.url ?? 'the server'
-  return isGiven ? rootKey(url, named, { flags, env }) : null
 }
 
 const sourceKinds = ['secret', 'secret-file', 'private-key'] as const

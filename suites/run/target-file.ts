@@ -7,20 +7,11 @@ import type { TargetSettings } from '../engine/target.ts'
 import type { Tls } from '../targets/transport.ts'
 
 /** The content of a target file; every key is optional. Paths are as written. */
-interface TargetFile
-  extends Partial<
-    Pick<TargetSettings, 'scheme' | 'signedUri' | 'scopeNames' | 'solutions' | 'concurrency' | 'rate' | 'headers'>
-  > {
+interface TargetFile extends Partial<Omit<TargetSettings, 'likelyAddresses' | 'maxWaitMs'>> {
   url?: string
   root?: { id: string; secret?: string; privateKeyFile?: string }
-  tokenPrefix?: string
   allow?: SafetyClass[]
   testKeys?: string
-  secondAddress?: string
-  clientAddress?: string
-  probes?: TargetSettings['probes']
-  absent?: string[]
-  cleanup?: NonNullable<TargetSettings['cleanup']>
   requestTimeoutMs?: number
   maxAnswerBytes?: number
   tls?: Tls

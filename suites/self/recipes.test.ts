@@ -221,7 +221,7 @@ describe('the container recipe', () => {
     const [run, ...flags] = JSON.parse(command) as string[]
     expect(run).toBe('run')
     expect(flags.filter((_, index) => index % 2 === 0)).toEqual(['--report', '--report', '--report'])
-    expect(readRunOptions({ report: flags.filter((_, index) => index % 2 === 1) }, {}).reports).toHaveLength(3)
+    expect(readRunOptions({ report: flags.filter((_, index) => index % 2 === 1) }, {}).report).toHaveLength(3)
   })
 })
 
