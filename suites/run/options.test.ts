@@ -143,8 +143,8 @@ test('everything has a value without flags, environment and file', () => {
   const selection = { only: [], rowsAlone: false, skip: [], shard: null, failed: null, fixtures: null, set: 'current' }
   const judging = { known: null, updateKnown: false, strict: false, observations: false, trace: false, explore: null }
   const time = { seed: null, watch: false, wait: null, timeout: null, bail: null, plan: false }
-  const reports = [{ format: 'text', file: null }]
-  expect(readRunOptions({}, {})).toMatchObject({ target: null, ...selection, ...judging, ...time, reports })
+  const report = [{ format: 'text', file: null }]
+  expect(readRunOptions({}, {})).toMatchObject({ target: null, ...selection, ...judging, ...time, report })
   const settings = { scheme: 'svc-hmac-sha256', signedUri: '/api', rate: 0 }
   expect(readFor().target).toMatchObject({ allow: [], settings })
 })
@@ -173,13 +173,9 @@ test('the command that repeats the run keeps what decides what is run and how it
 })
 
 test('reports, skips and shards are read', () => {
-  const report = ['text', 'json=a=b.json', 'html=r.html']
-  const {
-    report: reports,
-    skip,
-    shard,
-  } = readRunOptions({ report, skip: ['tokens=it is slow = really'], shard: '2/4' }, {})
-  const files = reports.map(({ format, file }) => `${format} ${file}`)
+  const asked = { report: ['text', 'json=a=b.json', 'html=r.html'], skip: ['tokens=it is slow = really'], shard: '2/4' }
+  const { report, skip, shard } = readRunOptions(asked, {})
+  const files = report.map(({ format, file }) => `${format} ${file}`)
   expect(files).toEqual(['text null', 'json a=b.json', 'html r.html'])
   expect(skip).toEqual([{ id: 'tokens', reason: 'it is slow = really' }])
   expect(shard).toEqual({ index: 2, count: 4 })
