@@ -13,6 +13,7 @@ import type { Profile } from '../targets/bundled.ts'
 import { endedTarget } from './ending.ts'
 import { workAtTarget } from './keys.ts'
 import type { TargetOptions } from './options.ts'
+import { findLargest } from './preflight.ts'
 import { engineRun, openRun, runInTurn, runPreflight } from './run.ts'
 
 type RunSetup = Parameters<typeof openRun>[0]
@@ -372,30 +373,6 @@ const remembered = (ms: number, evidence: string): Fact =>
 
 function fact(question: string, name: string, [value, unit]: [number, string], evidence: string): Fact {
   return { question, name, value, unit, evidence }
-}
-
-/**
- * Doubles a value until it is refused, then halves the distance.
- *
- * @returns the largest accepted value (0: no value was accepted), and whether the limit of the search was accepted
- */
-async function findLargest(
-  accepts: (value: number) => Promise<boolean>,
-  { from, limit, resolution }: { from: number; limit: number; resolution: number },
-): Promise<{ largest: number; unbounded: boolean }> {
-  let accepted = 0
-  let refused = from
-  while (await accepts(refused)) {
-    accepted = refused
-    if (refused >= limit) return { largest: accepted, unbounded: true }
-    refused = Math.min(limit, refused * 2)
-  }
-  while (refused - accepted > resolution) {
-    const middle = Math.floor((accepted + refused) / 2)
-    if (await accepts(middle)) accepted = middle
-    else refused = middle
-  }
-  return { largest: accepted, unbounded: false }
 }
 
 const compared = ['outcome', 'status', 'code', 'shape'] as const

@@ -335,19 +335,36 @@ async function isClockOfSignatures(talk: Conversation, seen: Ahead): Promise<boo
 
 /** The last time in this direction that is accepted, as precisely as this needs; undefined where there is none. */
 async function edgeOf(talk: Conversation, fromMs: number, direction: 1 | -1): Promise<number | undefined> {
-  const precisionMs = notableMs / 4
-  let insideMs = 0
-  let outsideMs = firstStepMs
-  for (; await isAccepted(talk, fromMs + direction * outsideMs); outsideMs *= 2) {
-    if (outsideMs > widestMs) return undefined
-    insideMs = outsideMs
+  const { largest, unbounded } = await findLargest((ms) => isAccepted(talk, fromMs + direction * ms), {
+    from: firstStepMs,
+    limit: widestMs,
+    resolution: notableMs / 4,
+  })
+  return unbounded ? undefined : fromMs + direction * largest
+}
+
+/**
+ * Doubles a value until it is refused, then halves the distance.
+ *
+ * @returns the largest accepted value (0: no value was accepted), and whether the limit of the search was accepted
+ */
+export async function findLargest(
+  accepts: (value: number) => Promise<boolean>,
+  { from, limit, resolution }: { from: number; limit: number; resolution: number },
+): Promise<{ largest: number; unbounded: boolean }> {
+  let accepted = 0
+  let refused = from
+  while (await accepts(refused)) {
+    accepted = refused
+    if (refused >= limit) return { largest: accepted, unbounded: true }
+    refused = Math.min(limit, refused * 2)
   }
-  while (outsideMs - insideMs > precisionMs) {
-    const betweenMs = (insideMs + outsideMs) / 2
-    if (await isAccepted(talk, fromMs + direction * betweenMs)) insideMs = betweenMs
-    else outsideMs = betweenMs
+  while (refused - accepted > resolution) {
+    const middle = Math.floor((accepted + refused) / 2)
+    if (await accepts(middle)) accepted = middle
+    else refused = middle
   }
-  return fromMs + direction * insideMs
+  return { largest: accepted, unbounded: false }
 }
 
 /**
