@@ -7,7 +7,7 @@ import { usageError } from '../engine/errors.ts'
 import { defined } from '../engine/json.ts'
 import { printableLines } from '../engine/printable.ts'
 import { listenForSignals } from '../run/ending.ts'
-import { type Environment, given, readText } from '../run/files.ts'
+import { given, readText } from '../run/files.ts'
 import * as flag from '../run/flags.ts'
 import { packageVersion, writeError, writeOut } from './console.ts'
 import { writeFormats } from './write-reports.ts'
@@ -126,7 +126,7 @@ type ClientSource =
 /** @param env SVC_KEY_ID and SVC_KEY_SECRET: the key of a server that listens */
 function readSource(
   { command, listen: listens, port, timeout }: flag.Values<typeof clientFlags>,
-  env: Environment,
+  env: NodeJS.ProcessEnv,
 ): ClientSource {
   if (command !== null && listens) throw usageError('Choose one of "--command CMD" and "--listen"')
   if (port !== null && !listens) throw usageError('"--port" needs "--listen"')

@@ -2,12 +2,12 @@ import { lines, type Printable, printable, vouchedFor } from '../engine/printabl
 import type { Report } from '../report/report.ts'
 import type { Look } from '../report/text.ts'
 import { verdictLine } from '../report/verdict-words.ts'
-import { type Environment, given, replaceFile } from '../run/files.ts'
+import { given, replaceFile } from '../run/files.ts'
 import type * as flag from '../run/flags.ts'
 import { writeError, writeOut } from './console.ts'
 
 /** Colours on a terminal only, and never with NO_COLOR. */
-export function lookOfStdout(env: Environment = process.env): Look {
+export function lookOfStdout(env: NodeJS.ProcessEnv = process.env): Look {
   return {
     colour: process.stdout.isTTY === true && given(env.NO_COLOR) === undefined && env.TERM !== 'dumb',
     columns: process.stdout.columns ?? process.stderr.columns,

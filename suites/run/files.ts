@@ -19,17 +19,17 @@ import { homedir } from 'node:os'
 import { basename, dirname, isAbsolute, join } from 'node:path'
 import { SuiteError, usageError } from '../engine/errors.ts'
 
-export interface Environment {
-  [name: string]: string | undefined
-}
-
 /** Treats an empty variable as unset, because CI systems set an absent secret to an empty text. */
 export function given(value: string | undefined): string | undefined {
   return value === undefined || value === '' ? undefined : value
 }
 
 /** The folder for data that must outlive a run: the user's state folder (XDG base directories; LOCALAPPDATA on Windows). */
-export function stateFolder(env: Environment, platform: string = process.platform, home: string = homedir()): string {
+export function stateFolder(
+  env: NodeJS.ProcessEnv,
+  platform: string = process.platform,
+  home: string = homedir(),
+): string {
   const localData = platform === 'win32' ? given(env.LOCALAPPDATA) : undefined
   return join(given(env.XDG_STATE_HOME) ?? localData ?? join(home, '.local', 'state'), 'svc-conformance')
 }

@@ -2,7 +2,7 @@
 import { usageError } from '../engine/errors.ts'
 import { suggestion } from '../engine/language/yaml-source.ts'
 import { shellWord } from '../report/text.ts'
-import { type Environment, given, isSameFile } from './files.ts'
+import { given, isSameFile } from './files.ts'
 
 /** @param name as in `Cannot use "5s" for "--timeout"` @throws SuiteError (`usage`) */
 type Read<T> = (text: string, name: string) => T
@@ -87,7 +87,7 @@ export interface Command<F extends Table, O = undefined> {
 }
 
 /** Reads every flag of the table, in its order; what else was typed is left out. @throws SuiteError (`usage`) */
-export function read<F extends Table>(flags: F, typed: Typed<NoInfer<F>>, env: Environment = {}): Values<F> {
+export function read<F extends Table>(flags: F, typed: Typed<NoInfer<F>>, env: NodeJS.ProcessEnv = {}): Values<F> {
   const read = Object.entries(flags).map(([name, { syntax, variable = '', read: readFlag }]) => {
     const [flagName = ''] = syntax.split(' ')
     const isTyped = typed[name] !== undefined

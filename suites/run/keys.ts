@@ -38,7 +38,7 @@ import { stopText } from '../report/problem-text.ts'
 import { shellWord } from '../report/text.ts'
 import { urlTarget } from '../targets/url.ts'
 import { cleanUpLimitMs, type Ending, endedTarget, openEndings } from './ending.ts'
-import { type Environment, fileProblem, makeFolder, readText, replaceFile, stateFolder } from './files.ts'
+import { fileProblem, makeFolder, readText, replaceFile, stateFolder } from './files.ts'
 import type { TargetOptions } from './options.ts'
 
 /** A target during a run, and the keys on it. */
@@ -448,10 +448,10 @@ const unusable = (file: string, why: string): SuiteError =>
 const temporaryFolder = (): string => join(tmpdir(), `svc-conformance-${userInfo().uid}`)
 
 /** Every folder in which a run may have left something. */
-export const stateFolders = (env: Environment): string[] => [stateFolder(env), temporaryFolder()]
+export const stateFolders = (env: NodeJS.ProcessEnv): string[] => [stateFolder(env), temporaryFolder()]
 
 /** Forgets the recorded keys of a server that has just started, unless a run uses their record. @returns lines about what it forgot, or could not */
-export function forgetKeys(url: string, rootId: string, env: Environment): string[] {
+export function forgetKeys(url: string, rootId: string, env: NodeJS.ProcessEnv): string[] {
   return stateFolders(env).flatMap((folder) => {
     const file = recordIn(folder, url, rootId)
     try {

@@ -9,7 +9,7 @@ import { bareSettings, isLoopback } from '../engine/target.ts'
 import type { Tls } from '../targets/transport.ts'
 import type { UrlTargetOptions } from '../targets/url.ts'
 import { safetyClasses } from './capabilities.ts'
-import { demandPlaceFor, type Environment, given, isSameFile, readText, stateFolder } from './files.ts'
+import { demandPlaceFor, given, isSameFile, readText, stateFolder } from './files.ts'
 import * as flag from './flags.ts'
 import { everyCase, requirementSets } from './inputs.ts'
 import { parseTargetFile } from './target-file.ts'
@@ -140,7 +140,7 @@ export interface TargetOptions extends UrlTargetOptions {
  * @param env see the variables of the flags; and SVC_KEY_SECRET, SVC_KEY_SECRET_FILE, SVC_PRIVATE_KEY_FILE
  * @throws SuiteError (`usage`, `fixture`, exit code 2)
  */
-export function readRunOptions(typed: flag.Typed<typeof runFlags>, env: Environment): RunOptions {
+export function readRunOptions(typed: flag.Typed<typeof runFlags>, env: NodeJS.ProcessEnv): RunOptions {
   const named = readTargetFile(typed, env)
   const target = readTargetOptions(typed, env, named)
   const flags = flag.read(runFlags, typed, env)
@@ -269,7 +269,7 @@ interface NamedTargetFile {
 /** Reads the target file that `--target` or SVC_TARGET names; empty if neither does. @throws SuiteError (`usage`, `fixture`) */
 export function readTargetFile(
   typed: flag.Typed<Pick<typeof serverFlags, 'target'>>,
-  env: Environment,
+  env: NodeJS.ProcessEnv,
 ): NamedTargetFile {
   const { target: path } = flag.read({ target: serverFlags.target }, typed, env)
   return {
@@ -289,7 +289,7 @@ const flagsOfTarget = targetFlags(callFlags)
  */
 export function readTargetOptions(
   typed: flag.Typed<typeof flagsOfTarget>,
-  env: Environment,
+  env: NodeJS.ProcessEnv,
   named = readTargetFile(typed, env),
 ): TargetOptions | null {
   const flags = flag.read(flagsOfTarget, typed, env)
@@ -367,7 +367,7 @@ const keyLacks = (missing: string, url: string): SuiteError =>
  */
 export function readGivenKey(
   typed: flag.Typed<typeof flagsOfTarget>,
-  env: Environment,
+  env: NodeJS.ProcessEnv,
   { file, beside } = readTargetFile(typed, env),
   read = readText,
 ): Pick<TargetOptions, 'root' | 'doubts'> | null {
@@ -447,7 +447,7 @@ function oneSource(sources: { [name: string]: string | null | undefined }) {
  * @returns the URL of the proxy; null without a proxy
  * @throws SuiteError (`usage`) for a proxy that is not an http or https URL
  */
-function proxyFor(url: string, env: Environment): string | null {
+function proxyFor(url: string, env: NodeJS.ProcessEnv): string | null {
   const { protocol, hostname, port } = new URL(url)
   const variable = (name: string): string | undefined => given(env[name]) ?? given(env[name.toLowerCase()])
   const name = protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY'

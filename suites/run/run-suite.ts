@@ -261,12 +261,9 @@ async function waitUntilKeysWork(
 
 /** The case that lost a race of sessions, if there is one: what it left may stay on the target. */
 function lostRaceOfSessions({ planned }: SuiteRun, outcomes: readonly CaseOutcome[]): string | undefined {
-  const races = new Set(
-    planned.selected.flatMap((item) => (item.kind === 'case' && hasRace(item.scenario) ? [item.key] : [])),
-  )
-  return outcomes.find(
-    ({ key, requirements }) => races.has(key) && requirements['sessions/at-most-sixteen'] === 'failed',
-  )?.key
+  const lost = outcomes.filter(({ requirements }) => requirements['sessions/at-most-sixteen'] === 'failed')
+  const races = planned.selected.filter((item) => item.kind === 'case' && hasRace(item.scenario))
+  return lost.find(({ key }) => races.some((item) => item.key === key))?.key
 }
 
 const nothingRan: CasesResult = { outcomes: [], facts: null, stopped: null, defects: [], isStuck: false }
