@@ -9,7 +9,7 @@ import { isObject } from '../engine/json.ts'
 import type { Requirement } from '../engine/language/fixture-types.ts'
 import { areas, contradicts, facts, isKnownMethod, judge, levelOf } from '../engine/model/judge.ts'
 import { learn, newerSessions, shape } from '../engine/model/learn.ts'
-import { authorizationOf, keyIdOf, presentedToken, readBody, readCall } from '../engine/model/read-call.ts'
+import { presentedToken, type ReadCall, readBody, readCall } from '../engine/model/read-call.ts'
 import {
   type Answer,
   type Fact,
@@ -205,18 +205,17 @@ export function followTraffic(options: FollowOptions) {
 
   /** Whether all credentials of a call are known. */
   const isSure = ({ call }: CaseCall): boolean => {
-    const id = keyIdOf(state, call)
-    if (id !== undefined) return state.keys.has(id) && !unproved.has(id)
-    return pairOf(state, call) !== undefined
+    const { keyId: id, key, found } = readCall(state, call)
+    return id === undefined ? found !== undefined : key !== undefined && !unproved.has(id)
   }
 
   /** @param inHistory what is known to be wrong; then its order among others is not known, and nothing else is judged */
   const judgeOne = (one: Ended, inHistory?: Wrong[]): void => {
     const { call: sent, answer, span, observed } = one
-    const body = readBody(sent.body)
-    const auth = authorizationOf(state, sent)
-    const id = keyIdOf(state, sent)
-    const key = state.keys.get(id ?? '') ?? (auth.kind === 'other-scheme' ? keyNamedIn(state, sent) : undefined)
+    const read = readCall(state, sent)
+    const { body, auth, keyId: id } = read
+    const pair = read.found?.pair
+    const key = read.key ?? (auth.kind === 'other-scheme' ? keyNamedIn(state, sent) : undefined)
     const isSigned = key !== undefined && (auth.kind === 'signature' || id === undefined)
     const signature = isSigned ? signatureOf(observed, key, body.method !== undefined) : undefined
     const isUnproved = unproved.has(key?.id ?? id ?? '')
@@ -249,14 +248,13 @@ export function followTraffic(options: FollowOptions) {
           if (problem.requirement !== 'limits/ten-keys' || isOfCreated(id))
             wrong.push(wrongOf(state, one, { ...problem, kind: 'shape' }))
     }
-    const pair = pairOf(state, sent)
     const hasForm = answer.kind === 'accepted' && observed.isSummary !== true && !observed.unknown.includes('answer')
     const isJudged = judgedAnswer && !isMisfit && (verdict.is !== 'open' || hasForm)
     if (isJudged) counts.judged += 1
     const judged: Judged = {
       observed,
       method: String(body.method ?? ''),
-      way: wayOf(auth.kind, body.method, sent, key),
+      way: wayOf(read, key),
       key: nameOfKey(id, answer) ?? keyOf(pair),
       answer: !isPost(observed) ? 'no-call' : observed.answer === null ? 'none' : answer.kind,
       isJudged,
@@ -302,7 +300,8 @@ export function followTraffic(options: FollowOptions) {
     for (const [id, { one, signed }] of over.flatMap(([id, all]) => all.map((each) => [id, each] as const))) {
       const { call, span, observed } = one
       const key = state.keys.get(id) as Key
-      const signature = authorizationOf(state, call).kind === 'signature' ? signatureOf(observed, key, true) : undefined
+      const isSigned = readCall(state, call).auth.kind === 'signature'
+      const signature = isSigned ? signatureOf(observed, key, true) : undefined
       // In place, because the copy that is kept for the judges of clients shares it.
       if (signature !== undefined) observed.signed = Object.assign(observed.signed ?? {}, signed ?? signature.signed)
       settled.push(observed)
@@ -341,8 +340,7 @@ export function followTraffic(options: FollowOptions) {
     if (observed.isSummary) return !/^refresh\/revokes-/.test(requirement)
     // What was not issued or created in sight may have been before.
     if (/^(signatures|basic|grants)\/key-id$|^tokens\/authorize$|^refresh\/token$/.test(requirement)) return true
-    const id = keyIdOf(state, call)
-    if (id !== undefined && unproved.has(id) && isOfKey.test(requirement)) return true
+    if (unproved.has(readCall(state, call).keyId ?? '') && isOfKey.test(requirement)) return true
     if (!observed.isExact && /^(signatures|envelope)\//.test(requirement)) return true
     if (requirement === 'signatures/scheme' || requirement === 'authorization/required') return !isBare(observed)
     return observed.unknown.includes('authorization') && !/^(grants|refresh)\//.test(requirement)
@@ -350,12 +348,12 @@ export function followTraffic(options: FollowOptions) {
 
   /** A session that sixteen newer ones of its key removed, whatever else there is on the server. */
   const removedSession = (one: Ended): Wrong[] => {
-    const pair = pairOf(state, one.call)
+    const { body, found } = readCall(state, one.call)
+    const pair = found?.pair
     if (pair === undefined || (state.grants.get(pair.key) ?? 0) - pair.countOfKey < 16) return []
     const newer = newerSessions(state, pair, useOf(pair))
     if (newer === undefined) return []
-    const isRefresh = readBody(one.call.body).method === 'manager/auth'
-    const requirement = isRefresh ? 'sessions/removed-refresh' : 'sessions/oldest-removed'
+    const requirement = body.method === 'manager/auth' ? 'sessions/removed-refresh' : 'sessions/oldest-removed'
     const message = `${describeCaseCall(state, one)} was accepted, although ${newer} sessions are newer than its own`
     return [wrongOf(state, one, { requirement, level: levelOf(requirement), message, kind: 'let-in' })]
   }
@@ -366,9 +364,9 @@ export function followTraffic(options: FollowOptions) {
    */
   const secondAddress = (one: Ended): Wrong[] => {
     const { observed, call } = one
-    const { found } = readCall(state, call)
+    const { body, found } = readCall(state, call)
     const [address = '', ...more] = wordsBehind(found?.pair.scope ?? [], 'ipAddr:')
-    const isUsed = found?.exact === true && readBody(call.body).method !== 'manager/auth'
+    const isUsed = found?.exact === true && body.method !== 'manager/auth'
     if (!isUsed || more.length > 0 || !plainAddress.test(address)) return []
     if (observed.connection === 0 || observed.address === '') return []
     // A gateway may speak for many callers on one connection.
@@ -401,14 +399,15 @@ export function followTraffic(options: FollowOptions) {
 
   const learnFrom = (one: Ended, call: Ended['call'], known: readonly Fact[], id: string | undefined): void => {
     const { answer, span, observed } = one
-    const { method, params } = readBody(call.body)
+    const read = readCall(state, call)
+    const { method, params } = read.body
     if (answer.kind === 'accepted') {
       const isRight = known.some(
         ({ is, requirement }) =>
           is === 'yes' && /^(signatures\/(hmac|ecc)|(basic|grants)\/credentials)$/.test(requirement),
       )
       if (id !== undefined && isRight) unproved.delete(id)
-      const credentials = shownCredentials(state, call)
+      const credentials = shownCredentials(read)
       if (credentials !== null && !state.keys.has(credentials.id))
         state = withKey(state, { ...keyWith(credentials.id), secret: credentials.secret })
     }
@@ -464,13 +463,13 @@ export function followTraffic(options: FollowOptions) {
       const answer = answerTo(observed)
       const call = callOf(observed)
       if (answer === null) {
-        const { method } = readBody(call.body)
-        const key = keyIdOf(state, call) ?? keyOf(pairOf(state, call))
+        const read = readCall(state, call)
+        const { method } = read.body
         options.onJudged({
           observed,
           method: String(method ?? ''),
-          way: wayOf(authorizationOf(state, call).kind, method, call, undefined),
-          key,
+          way: wayOf(read, undefined),
+          key: read.keyId ?? keyOf(read.found?.pair),
           answer: isPost(observed) ? 'throttled' : 'no-call',
           isJudged: false,
           why: [],
@@ -597,25 +596,19 @@ function isBare(observed: Observed): boolean {
   return Object.keys(members ?? {}).every(isPlainMember) && isObject(params) && Object.keys(params).every(isPlainParam)
 }
 
-/** The pair whose token a call presents where it belongs. */
-const pairOf = (state: State, call: Ended['call']): Pair | undefined => readCall(state, call).found?.pair
-
-function wayOf(kind: string, method: unknown, { body }: Ended['call'], key: Key | undefined): Way {
-  const { params } = readBody(body)
-  if (method === 'manager/auth') return isObject(params) && presentedToken(params) !== undefined ? 'refresh' : 'grant'
+function wayOf({ auth: { kind }, body: { method }, token }: ReadCall, key: Key | undefined): Way {
+  if (method === 'manager/auth') return token === undefined ? 'grant' : 'refresh'
   if (kind === 'signature') return key?.publicKey == null ? 'hmac' : 'ecc'
   if (kind === 'basic' || kind === 'token' || kind === 'none') return kind
   return kind === 'malformed-basic' ? 'basic' : 'other'
 }
 
 /** Credentials that a call shows in the clear: Basic ones, and those of a grant. */
-function shownCredentials(state: State, call: Ended['call']): { id: string; secret: string } | null {
-  const { method, params } = readBody(call.body)
-  if (method === 'manager/auth') {
-    const { apiKeyId: id, apiKeySecret: secret } = isObject(params) ? params : {}
+function shownCredentials({ auth, body, params = {} }: ReadCall): { id: string; secret: string } | null {
+  if (body.method === 'manager/auth') {
+    const { apiKeyId: id, apiKeySecret: secret } = params
     return typeof id === 'string' && typeof secret === 'string' ? { id, secret } : null
   }
-  const auth = authorizationOf(state, call)
   return auth.kind === 'basic' ? { id: auth.id, secret: auth.secret } : null
 }
 

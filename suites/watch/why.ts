@@ -1,6 +1,6 @@
 /** Why a call was refused, as far as what was seen before it tells: one sentence for each reason. */
 import { newerSessions } from '../engine/model/learn.ts'
-import { authorizationOf, readBody, readCall } from '../engine/model/read-call.ts'
+import { readCall } from '../engine/model/read-call.ts'
 import type { Span } from '../engine/model/sessions.ts'
 import { type Answer, type Call, type Fact, pairsOfLine, type State } from '../engine/model/state.ts'
 import type { Observed } from './records.ts'
@@ -75,7 +75,8 @@ function missingFor({ state, call, isUnproved }: Refused): string | null {
 
 function reasonOf(refused: Refused, { requirement }: Fact): string {
   const { state, span, call, sentenceOf } = refused
-  const pair = readCall(state, call).found?.pair
+  const { found, body } = readCall(state, call)
+  const pair = found?.pair
   const sentence = `"${sentenceOf(requirement)}" (${requirement})`
   if (pair === undefined) return `${reasonsOfKeys[requirement] ?? 'It breaks'}: ${sentence}`
   switch (requirement) {
@@ -92,7 +93,7 @@ function reasonOf(refused: Refused, { requirement }: Fact): string {
       return `The refresh token expired ${ago(span.from - (pair.refreshEnds?.to ?? span.from))}: request a new grant. ${sentence}`
     default:
       if (requirement.startsWith('scopes/') || requirement === 'keys/apikey-scope')
-        return `The scope "${pair.scope.join(' ')}" of its token does not cover ${String(readBody(call.body).method)}. ${sentence}`
+        return `The scope "${pair.scope.join(' ')}" of its token does not cover ${String(body.method)}. ${sentence}`
       if (/^addresses\/|address-kept$/.test(requirement))
         return `The token is bound to "${pair.scope.filter((word) => word.startsWith('ipAddr:')).join(' ')}", and the call comes from elsewhere. ${sentence}`
       return `It breaks ${sentence}`
@@ -126,8 +127,8 @@ function likelyReasons({ state, call, span, offsetMs, lastUseMs }: Refused): str
 const likelyWindowMs = 60_000
 
 function clockReasons(state: State, call: Call, { from }: Span, offsetMs: number | null): string[] {
-  const auth = authorizationOf(state, call)
-  const timestamp = auth.kind === 'signature' ? (auth.fields[2] ?? '') : ''
+  const { auth } = readCall(state, call)
+  const [, , timestamp = '', nonce = ''] = auth.kind === 'signature' ? auth.fields : []
   if (!/^\d{13}$/.test(timestamp)) return []
   const off = Number(timestamp) - (from + (offsetMs ?? 0))
   const reasons =
@@ -136,7 +137,6 @@ function clockReasons(state: State, call: Call, { from }: Span, offsetMs: number
       : [
           `Its timestamp is ${duration(Math.abs(off))} ${off < 0 ? 'behind' : 'ahead of'} the clock of the server, which may take it for too old or too new`,
         ]
-  const nonce = auth.kind === 'signature' ? (auth.fields[3] ?? '') : ''
   return state.nonces.has(nonce) ? [...reasons, 'Its nonce was used before: make a new one for each call'] : reasons
 }
 
