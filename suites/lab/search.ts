@@ -65,12 +65,7 @@ export function search(
   const readings = decoded.length
   const verify = byVerifying(signature, decoded, repertoire.after)
   // Making an Ed25519 signature takes a hundred times as long as a MAC, so it is done only where verifying cannot decide.
-  const compute = byComputing(
-    signature,
-    repertoire.after,
-    ({ draft, made }) =>
-      draft.algorithm.kind === 'mac' || (draft.key.length === 32 && made.length < (readings > 0 ? 1 : 2)),
-  )
+  const compute = byComputing(signature, repertoire.after, readings > 0 ? 0 : 1)
   // A lost last byte is guessed, which makes many signatures of one: then only ordinary mistakes are tried.
   const simple = { ...repertoire, rare: [], alone: [], times: repertoire.nearTimes, nearTimes: [] }
   const verified = readings === 0 ? [] : [...singlesOf(none, readings > 2 ? simple : repertoire)].flatMap(verify)
@@ -202,16 +197,11 @@ const withAll = (candidate: Candidate, mistakes: readonly KnownMistake[]): Candi
 /** A way to explain a received signature by a candidate: each explanation is a list of mistakes. */
 type Explain = (candidate: Candidate) => KnownMistake[][]
 
-/** Explains by computing the signature of a candidate; `worthwhile` skips slow candidates that cannot fit. */
-function byComputing(
-  received: string,
-  after: readonly KnownMistake[],
-  worthwhile: (candidate: Candidate) => boolean,
-): Explain {
+/** Explains by computing the signature of a candidate. @param mostBeforeEd25519 with more mistakes, no Ed25519 signature is made */
+function byComputing(received: string, after: readonly KnownMistake[], mostBeforeEd25519: number): Explain {
   const isPossible = canEndIn(received)
-  return (candidate) => {
-    if (!worthwhile(candidate)) return []
-    const { draft, made, data } = candidate
+  return ({ draft, made, data }) => {
+    if (draft.algorithm.kind !== 'mac' && (draft.key.length !== 32 || made.length > mostBeforeEd25519)) return []
     const whole = wholeSignature(draft, data)
     const isLikely = isPossible(whole)
     // An ending that loses information can only be found by trying; there are few of them.

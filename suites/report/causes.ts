@@ -410,27 +410,13 @@ function causeOf({ key, verdict, problem }: CaseReport): string {
   return JSON.stringify(['broken', failureKey(problem), problem.requirements])
 }
 
+/** Members of a problem that differ from case to case, although its reason is the same. */
+const ofOneCase = 'message requirements step where hint token exchanges doubt refusedAt makers'.split(' ')
+
 /** The reason of a problem. Missing test keys share one reason. */
 function reasonKey(problem: ReportedProblem): unknown {
-  const {
-    message: _words,
-    requirements: _of,
-    step: _at,
-    where: _in,
-    hint: _hint,
-    token: _used,
-    exchanges: _shown,
-    ...facts
-  } = problem
-  if (facts.kind === 'wrong-outcome') {
-    const { doubt: _perhaps, ...broken } = facts
-    return broken
-  }
-  if (facts.kind === 'wrong-count') {
-    const { doubt: _perhaps, refusedAt: _places, makers: _keys, ...broken } = facts
-    return broken
-  }
-  return facts.kind === 'test-key-missing' ? { ...facts, testKey: '' } : facts
+  const facts = Object.entries(problem).filter(([name]) => !ofOneCase.includes(name))
+  return problem.kind === 'test-key-missing' ? facts.filter(([name]) => name !== 'testKey') : facts
 }
 
 /** How an expectation was broken. The received value is left out, because ids and times differ from case to case. */
