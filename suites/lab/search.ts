@@ -140,16 +140,12 @@ function* timesOf(none: Candidate, { before, times, nearTimes }: Repertoire): Ge
 function* triplesOf(none: Candidate, { before, rare }: Repertoire): Generator<Candidate> {
   const common = [...before, ...rare].filter(isCommon)
   for (const [at, first] of common.entries()) {
-    const [one] = with1(none, first)
-    if (one === undefined) continue
-    for (const [offset, second] of common.slice(at + 1).entries()) {
-      if (!areOfDifferentFamilies(first, second)) continue
-      const [two] = with1(one, second)
-      if (two === undefined) continue
-      for (const third of common.slice(at + offset + 2)) {
-        if (areOfDifferentFamilies(first, third) && areOfDifferentFamilies(second, third)) yield* with1(two, third)
-      }
-    }
+    const others = common.slice(at + 1).filter((other) => areOfDifferentFamilies(first, other))
+    for (const one of with1(none, first))
+      for (const [place, second] of others.entries())
+        for (const two of with1(one, second))
+          for (const third of others.slice(place + 1))
+            if (areOfDifferentFamilies(second, third)) yield* with1(two, third)
   }
 }
 

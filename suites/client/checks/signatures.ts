@@ -162,20 +162,20 @@ function faultsOf(scheme: string, exchange: Exchange, key: JournalKey, explain: 
   const { httpMethod: method, target, body } = exchange
   const header = headerOf(exchange, 'authorization') ?? ''
   const input: VerifyInput = { header, key: signingKey(key), scheme, keyId: key.id, method, uri: callPath, body }
-  const explained = (faults: readonly Fault[]): Faults => ({ faults, isExplained: true })
+  const explained = (...faults: Fault[]): Faults => ({ faults, isExplained: true })
   const { fields } = readHeader(input)
   const ofTime = timestampFaults(fields)
-  if (isRight(input)) return explained(ofTime)
+  if (isRight(input)) return explained(...ofTime)
   // A search can find nothing if no part of the header is a timestamp.
   const hasTimestamp = header.split(/[\s;,]/).some((part) => isTimestamp(part))
-  const form = hasTimestamp ? null : formFaults(input)
+  const form = hasTimestamp ? null : formFault(input)
   if (form !== null) return explained(form)
   const url = `http://${headerOf(exchange, 'host') ?? '127.0.0.1'}${target}`
   const diagnosis = asSent(body, explain({ ...input, url }))
   const named = diagnosis === null ? [] : diagnosedFaults(diagnosis, key)
   const faults = [...(named.some(({ check }) => check === 'signature/timestamp-ms') ? [] : ofTime), ...named]
-  if (diagnosis?.explained === true) return explained(faults)
-  const late = formFaults(input)
+  if (diagnosis?.explained === true) return explained(...faults)
+  const late = formFault(input)
   if (late !== null) return explained(late)
   const unknown = diagnosis === null ? [] : [unexplained(diagnosis)]
   return { faults: [...faults, ...unknown, ...certainFaults(input, fields)], isExplained: false }
@@ -227,7 +227,7 @@ const longestValue = 512
  * Looks for the right values in another form: with names or quotes, with a value missing or too many, in another order. Returns null if they
  * do not make a right header when they are put together again.
  */
-function formFaults(input: VerifyInput): Fault[] | null {
+function formFault(input: VerifyInput): Fault | null {
   const { scheme } = splitHeader(input.header)
   const words = input.header.slice(scheme.length).split(/[\s;,&|{}]+/)
   const withoutNameAndQuotes = (word: string): string =>
@@ -248,7 +248,7 @@ function formFaults(input: VerifyInput): Fault[] | null {
   )
   const message =
     'The header does not have its five fields. Send <key id>;1;<timestamp>;<nonce>;<signature>, the bare values with ";" between them'
-  return isSigned ? [fault('signature/five-fields', message)] : null
+  return isSigned ? fault('signature/five-fields', message) : null
 }
 
 /** The certain faults of an unexplained signature: it is not BASE64, or has the wrong number of bytes. */
