@@ -1,13 +1,11 @@
 import { randomInt } from 'node:crypto'
 import { join } from 'node:path'
-import { interruptedExitCode, SuiteError } from '../engine/errors.ts'
+import { interruptedExitCode, SuiteError, unusableExitCode } from '../engine/errors.ts'
 import { counted } from '../engine/group.ts'
 import { languageVersion } from '../engine/language/corpus.ts'
 import type { Corpus } from '../engine/language/fixture-types.ts'
 import { line, lines, type Printable } from '../engine/printable.ts'
-import { explore } from '../explore/explore.ts'
 import { type Found, withoutReason } from '../explore/findings.ts'
-import { openTarget } from '../explore/open.ts'
 import { buildReport } from '../report/build.ts'
 import type { Document } from '../report/document.ts'
 import { runRenderers } from '../report/formats.ts'
@@ -16,7 +14,7 @@ import { isShownAgain, type Report } from '../report/report.ts'
 import { exploredLines, tellRun } from '../report/tell.ts'
 import { safetyClasses } from '../run/capabilities.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
-import { exploreUrl, isBroken, tryScenario } from '../run/explore.ts'
+import { exploreTarget, isBroken, tryScenario } from '../run/explore.ts'
 import { demandPlaceFor, replaceFile } from '../run/files.ts'
 import * as flag from '../run/flags.ts'
 import { readTargetOptions, targetFlags } from '../run/options.ts'
@@ -81,7 +79,7 @@ async function run(typed: flag.Typed<typeof exploreFlags>): Promise<number> {
     say: progress.say,
     onCall: progress.called,
   }
-  const explored = target === null ? await exploreBundled(effort) : await exploreUrl(target, effort)
+  const explored = await exploreTarget(target, effort)
   progress.end()
   const { exploration, stopped } = explored
   const name = target?.url ?? 'bundled'
@@ -93,7 +91,7 @@ async function run(typed: flag.Typed<typeof exploreFlags>): Promise<number> {
   if (explored.left.length > 0)
     progress.say(['Left on the target', ...explored.left.map((text) => `  ${text}`)].join('\n'))
   const { findings, gone } = exploration
-  const exitCode = findings.some(isShownAgain) ? 1 : gone === null ? 0 : goneExitCode
+  const exitCode = findings.some(isShownAgain) ? 1 : gone === null ? 0 : unusableExitCode
   const report = buildReport({
     meta: {
       target: name,
@@ -125,11 +123,6 @@ async function run(typed: flag.Typed<typeof exploreFlags>): Promise<number> {
 }
 
 type Flags = Pick<flag.Values<typeof exploreFlags>, 'url' | 'target' | 'disposable'>
-
-async function exploreBundled(effort: Parameters<typeof exploreUrl>[1]): ReturnType<typeof exploreUrl> {
-  const say = (found: string): void => effort.say(`Found: ${found}`)
-  return { exploration: await explore({ ...effort, ...(await openTarget(null)), say }), stopped: null, left: [] }
-}
 
 /**
  * Writes `scenarios/found/<slug>.yaml` for each finding that the fixture language has words for. The bundled server must pass it, or the
@@ -201,8 +194,6 @@ function howToRun({ url, target, disposable }: Flags, folder: string, isImplied:
     line`They fail there until the server is mended; one that passes rests on what happened before it, and the seed repeats that`,
   ]
 }
-
-const goneExitCode = 3
 
 /** The report for people: the findings, and how much was tried. It says nothing of requirements, since no case ran. */
 function tellExploration(report: Report): Document {

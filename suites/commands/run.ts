@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { interruptedExitCode, SuiteError, usageError } from '../engine/errors.ts'
+import { interruptedExitCode, SuiteError, unusableExitCode, usageError } from '../engine/errors.ts'
 import type { Corpus } from '../engine/language/fixture-types.ts'
 import { line, lines, printable } from '../engine/printable.ts'
 import { runRenderers } from '../report/formats.ts'
@@ -57,7 +57,6 @@ function withUrl(flags: flag.Typed<typeof runFlags>, url: string | undefined): f
 }
 
 const usualTargetFile = 'svc-target.yaml'
-const unusableExitCode = 3
 
 /** Runs once, or with `--watch` again and again, and sets the exit code of the documented table. */
 async function runAndReport(options: RunOptions, progress: Progress): Promise<void> {

@@ -13,12 +13,14 @@ export class SuiteError extends Error {
   }
 }
 
+/** The target cannot be used, or went away. */
+export const unusableExitCode = 3
 /** 128 + SIGINT. */
 export const interruptedExitCode = 130
 
 const exitCodes: { readonly [code: string]: 3 | 130 } = {
-  unreachable: 3,
-  command: 3,
+  unreachable: unusableExitCode,
+  command: unusableExitCode,
   interrupted: interruptedExitCode,
 }
 

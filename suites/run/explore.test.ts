@@ -8,7 +8,7 @@ import { openExploration } from '../explore/explore.ts'
 import { createHandler, startMockServer } from '../targets/bundled.ts'
 import { memoryInstance } from '../targets/in-memory.ts'
 import { openCorpus } from './corpus-cache.ts'
-import { afterCases, exploreUrl, isBroken, tryScenario } from './explore.ts'
+import { afterCases, exploreTarget, isBroken, tryScenario } from './explore.ts'
 import { readTargetFile, readTargetOptions } from './options.ts'
 
 test('with a wrong secret nothing is reported as a finding, and the error says what to check', async () => {
@@ -20,7 +20,7 @@ test('with a wrong secret nothing is reported as a finding, and the error says w
   const effort = { seed: 1, maxCalls: 50, seconds: 3600, walks: 0, fresh: false, requirements: [] }
   const allow = { sessions: false, keys: false, limits: false }
   try {
-    await expect(exploreUrl(target, { ...effort, allow, say: (text) => said.push(text) })).rejects.toThrow(
+    await expect(exploreTarget(target, { ...effort, allow, say: (text) => said.push(text) })).rejects.toThrow(
       /refuses the API key ".*" in every way .*; check the key id, the secret/,
     )
     expect(said).toEqual([])

@@ -29,15 +29,18 @@ import { runAll, runPreflight } from './run.ts'
 type Effort = Omit<ExploreOptions, 'instance' | 'loopback' | 'created'>
 
 /**
- * Explores a server at a URL, and removes the API keys that this created, also after Ctrl-C.
+ * Explores a server, and removes the API keys that this created, also after Ctrl-C.
  *
+ * @param target null: the bundled server
  * @param effort which calls to make, and how long
  * @throws SuiteError (`unreachable`, exit code 3; `interrupted`, exit code 130; `usage` if the record of keys cannot be used)
  */
-export async function exploreUrl(target: TargetOptions, effort: Effort) {
-  const { say } = effort
+export async function exploreTarget(target: TargetOptions | null, effort: Effort) {
+  const asked = { ...effort, say: (found: string) => effort.say(`Found: ${found}`) }
+  if (target === null)
+    return { exploration: await explore({ ...asked, ...(await openTarget(null)) }), stopped: null, left: [] }
   let stopped = null as StopReason | null
-  const { result, left } = await workAtTarget(target, { say }, async (held) => {
+  const { result, left } = await workAtTarget(target, effort, async (held) => {
     held.ending.onEnd((reason) => {
       stopped = reason
     })
@@ -55,14 +58,7 @@ export async function exploreUrl(target: TargetOptions, effort: Effort) {
     const created = recorded.keys.length + recorded.unanswered.length
     const opened = await openTarget(target)
     const instance = endedInstance(opened.instance, held.ending)
-    return explore({
-      ...effort,
-      ...opened,
-      instance,
-      created,
-      createdKeys: recorded,
-      say: (found) => say(`Found: ${found}`),
-    }).finally(instance.close)
+    return explore({ ...asked, ...opened, instance, created, createdKeys: recorded }).finally(instance.close)
   })
   return { exploration: result, stopped, left }
 }

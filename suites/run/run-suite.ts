@@ -7,11 +7,12 @@ import type { TestRunResult, Vitest } from 'vitest/node'
 import { fillsPlaces, hasRace, type Item, skipItem } from '../engine/conversation/cases.ts'
 import { type CreatedKeysEntry, openCreatedKeys, type RunListener } from '../engine/conversation/conversation.ts'
 import { offsetMs, type TargetFacts } from '../engine/conversation/target-facts.ts'
-import { interruptedExitCode, SuiteError } from '../engine/errors.ts'
+import { interruptedExitCode, SuiteError, unusableExitCode } from '../engine/errors.ts'
 import type { CaseOutcome, StopReason } from '../engine/judge/problem.ts'
 import type { Corpus } from '../engine/language/fixture-types.ts'
 import { printable } from '../engine/printable.ts'
 import { systemRandom } from '../engine/signer/random.ts'
+import type { Target } from '../engine/target.ts'
 import type { Exploration } from '../explore/explore.ts'
 import type { RequirementSet } from '../report/build.ts'
 import { buildReport, updatedKnown } from '../report/build.ts'
@@ -139,7 +140,7 @@ async function runAgainstUrl(
       earlierKeys: asEntries(held.read()),
     }
     if (explore === null) return { ...(await runInWorkers(suite, prepared, endings)), exploration: null }
-    return runWithModel(suite, { ...explore, options, request: prepared, listener: held.listener }, endings)
+    return runWithModel(suite, { ...explore, options, target, request: prepared, listener: held.listener }, endings)
   })
   const { withoutReason } = await import('../explore/findings.ts')
   const { listeningFindings } = await import('../explore/listen.ts')
@@ -157,6 +158,7 @@ function demandToGoOn({ cases: { reason } }: Endings, timeoutSeconds: number | n
 /** `listener` records created keys. */
 type WithModel = NonNullable<RunOptions['explore']> & {
   options: TargetOptions
+  target: Target
   request: WorkerRequest
   listener: RunListener
 }
@@ -167,7 +169,7 @@ type WithModel = NonNullable<RunOptions['explore']> & {
  */
 async function runWithModel(
   suite: SuiteRun,
-  { calls, only, options, request, listener }: WithModel,
+  { calls, only, options, target, request, listener }: WithModel,
   endings: Endings,
 ): Promise<Omit<SuiteResult, 'left' | 'findings'>> {
   const { keptTestKeys = [], earlierKeys = [] } = request
@@ -198,7 +200,7 @@ async function runWithModel(
   const ending = endings.cases
   const { keys } = openCreatedKeys(() => {}, entries.slice(earlierKeys.length))
   const testKeys = [...keptTestKeys, ...keys.filter(({ member }) => member !== undefined)]
-  await waitUntilKeysWork(options, { ...request, keptTestKeys: testKeys, earlierKeys: entries }, ending)
+  await waitUntilKeysWork(target, { ...request, keptTestKeys: testKeys, earlierKeys: entries }, ending)
   const { openModelOfRun } = await load()
   const race = lostRaceOfSessions(suite, first.outcomes)
   if (race !== undefined)
@@ -223,7 +225,7 @@ async function runWithModel(
   await model.ask()
   const later = { ...request, items: keysOfFilling, keptTestKeys: testKeys, earlierKeys: entries }
   const goesOn = filling.length > 0 && ending.reason === null
-  if (goesOn) await waitUntilKeysWork(options, later, ending)
+  if (goesOn) await waitUntilKeysWork(target, later, ending)
   // Starting a worker takes longer than these few cases.
   const last = goesOn
     ? await runCases(heard, later, endings, {
@@ -248,15 +250,11 @@ async function runWithModel(
 }
 
 /** Waits until root and the test keys work, because wrong calls before may have locked them. */
-async function waitUntilKeysWork(
-  options: TargetOptions,
-  request: WorkerRequest,
-  ending: Endings['cases'],
-): Promise<void> {
+async function waitUntilKeysWork(target: Target, request: WorkerRequest, ending: Endings['cases']): Promise<void> {
   const { facts = null } = request
   if (facts === null) return
-  const [{ waitForKeys }, { urlTarget }] = await Promise.all([import('./run.ts'), import('../targets/url.ts')])
-  await waitForKeys({ ...request, target: urlTarget(options), random: systemRandom, ending, facts })
+  const { waitForKeys } = await import('./run.ts')
+  await waitForKeys({ ...request, target, random: systemRandom, ending, facts })
 }
 
 /** The case that lost a race of sessions, if there is one: what it left may stay on the target. */
@@ -437,7 +435,6 @@ async function keepSignals<T>(start: () => Promise<T>): Promise<T> {
 
 // The report.
 
-const goneExitCode = 3
 const defectExitCode = 2
 /** A smaller offset may be due to the resolution of the Date header. */
 const notableOffsetMs = 2000
@@ -514,7 +511,7 @@ function metaOf({ options, result, version, seed, started, durationMs }: Finishe
 function ownExitCodeOf({ stopped, defects }: SuiteResult): number | null {
   if (stopped?.kind === 'interrupted') return interruptedExitCode
   if (defects.length > 0) return defectExitCode
-  return stopped?.kind === 'gone' ? goneExitCode : null
+  return stopped?.kind === 'gone' ? unusableExitCode : null
 }
 
 function clockOf({ offset, wrongDateMs }: TargetFacts): Meta['clock'] {
