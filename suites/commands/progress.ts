@@ -1,5 +1,5 @@
 /** The progress of a run or an exploration on stderr: what is done, what is under way, what it waits for, and about how long the rest takes. */
-import type { RunEvent, RunListener } from '../engine/conversation/conversation.ts'
+import type { RunEvent } from '../engine/conversation/conversation.ts'
 import { countBy, counted } from '../engine/group.ts'
 import type { Verdict } from '../engine/judge/problem.ts'
 import { printable, printableLines } from '../engine/printable.ts'
@@ -16,19 +16,6 @@ function progressOn(stream: Stream) {
     say: (text: string): void => void stream.write(`${isTerminal ? clearLine : ''}${printableLines(text)}\n`),
     end: (): void => void (isTerminal && stream.write(clearLine)),
   }
-}
-
-/** Shows the progress of a run on stderr. */
-interface Progress extends Pick<ReturnType<typeof progressOn>, 'say' | 'end'> {
-  /** Names the target, after options and files were read and before the first call. */
-  begin(target: string): void
-  /**
-   * @param shown how many cases the report has, including those about every answer
-   * @param work what each case does; one call for every case that it does not name
-   * @param hasModel whether the model makes calls besides
-   */
-  start(total: number, shown: number, work?: ReadonlyMap<string, CaseWork>, hasModel?: boolean): void
-  listener: RunListener
 }
 
 /** The shortest time between two updates, so that the line does not flicker. In ms. */
@@ -50,8 +37,19 @@ type Tally = ReturnType<typeof startTally>
 /** A case whose work is not known: one call. */
 const oneCall: CaseWork = { beside: 1, alone: 0, atOnce: 0, waitMs: 0 }
 
-/** What is counted of a run. */
-function startTally(...[total, shown, work = new Map(), hasModel = false]: Parameters<Progress['start']>) {
+/**
+ * What is counted of a run.
+ *
+ * @param shown how many cases the report has, including those about every answer
+ * @param work what each case does; one call for every case that it does not name
+ * @param hasModel whether the model makes calls besides
+ */
+function startTally(
+  total: number,
+  shown: number,
+  work: ReadonlyMap<string, CaseWork> = new Map<string, CaseWork>(),
+  hasModel = false,
+) {
   const left = { calls: total - work.size, beside: total - work.size, alone: 0, atOnce: 0 }
   for (const one of work.values()) addWork(left, one, 1)
   return {
@@ -86,8 +84,8 @@ function addWork(left: Left, { beside, alone, atOnce }: CaseWork, sign: 1 | -1):
   left.calls += sign * (beside + alone + atOnce)
 }
 
-/** One line that redraws itself on a terminal, a few plain ones elsewhere. */
-export function startProgress(stream: Stream, { now, wall } = machine): Progress {
+/** Shows the progress of a run on stderr: one line that redraws itself on a terminal, a few plain ones elsewhere. */
+export function startProgress(stream: Stream, { now, wall } = machine) {
   const { isTerminal, write, say, end } = progressOn(stream)
   let tally = startTally(0, 0)
   let writtenMs = Number.NEGATIVE_INFINITY
@@ -100,13 +98,14 @@ export function startProgress(stream: Stream, { now, wall } = machine): Progress
     return kind === 'case-ended' && tenths(done) > tenths(done - 1) && passedMs >= plainLineMs
   }
   return {
-    begin: (target) => void stream.write(`Testing ${printable(target)}${isTerminal ? '' : '\n'}`),
-    start: (...cases) => {
+    /** Names the target, after options and files were read and before the first call. */
+    begin: (target: string): void => void stream.write(`Testing ${printable(target)}${isTerminal ? '' : '\n'}`),
+    start: (...cases: Parameters<typeof startTally>): void => {
       tally = startTally(...cases)
       writtenMs = isTerminal ? Number.NEGATIVE_INFINITY : now()
     },
     say,
-    listener(event) {
+    listener(event: RunEvent): void {
       countEvent(tally, event, now())
       if (!isDue(event)) return
       writtenMs = now()

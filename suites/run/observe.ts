@@ -3,7 +3,7 @@ import { allItems, type Item } from '../engine/conversation/cases.ts'
 import { type Conversation, closeConversation, openConversation } from '../engine/conversation/conversation.ts'
 import { listSolutions, serverNow } from '../engine/conversation/send.ts'
 import { defined } from '../engine/json.ts'
-import type { CaseObservation, CaseOutcome, SeenAnswer } from '../engine/judge/problem.ts'
+import type { CaseObservation, SeenAnswer } from '../engine/judge/problem.ts'
 import type { Auth, Corpus } from '../engine/language/fixture-types.ts'
 import { redactValue } from '../engine/redact.ts'
 import { systemRandom } from '../engine/signer/random.ts'
@@ -42,15 +42,7 @@ interface Observed extends CaseObservation {
   seen: readonly SeenAnswer[]
 }
 
-interface Observations {
-  observed: Observed[]
-  outcomes: readonly CaseOutcome[]
-  searched: { facts: Fact[]; profile: Partial<Profile> }
-  /** Every call that was sent, those of the preflight and of the search included. */
-  calls: number
-  /** The scheme word and the base path, as the target file names them. */
-  named: Partial<Profile>
-}
+type Observations = Awaited<ReturnType<typeof observe>>
 
 interface ObserveOptions
   extends Pick<RunSetup, 'target' | 'corpus' | 'items' | 'allow' | 'seed' | 'random'>,
@@ -66,7 +58,7 @@ interface ObserveOptions
  *
  * @throws SuiteError (`unreachable`, exit code 3; `interrupted`, exit code 130)
  */
-export async function observe({ patientMs, maxWaitMs, ...options }: ObserveOptions): Promise<Observations> {
+export async function observe({ patientMs, maxWaitMs, ...options }: ObserveOptions) {
   const setup: RunSetup = {
     ...options,
     unique: options.random.bytes(4).reduce((text, byte) => text + byte.toString(36), 'f'),
@@ -81,18 +73,22 @@ export async function observe({ patientMs, maxWaitMs, ...options }: ObserveOptio
   const talk = await openConversation(engineRun(setup, facts))
   try {
     const { settings, baseUrl } = talk.instance
-    const searched = maxWaitMs === null ? { facts: [], profile: {} } : await search(talk, maxWaitMs)
+    const searched: Searched = maxWaitMs === null ? { facts: [], profile: {} } : await search(talk, maxWaitMs)
     return {
       outcomes,
       observed: outcomes.flatMap(({ key, observations }) =>
-        observations.map((one) => ({
-          ...one,
-          at: one.step === undefined ? key : `${key}#${one.step}`,
-          seen: one.seen ?? [],
-        })),
+        observations.map(
+          (one): Observed => ({
+            ...one,
+            at: one.step === undefined ? key : `${key}#${one.step}`,
+            seen: one.seen ?? [],
+          }),
+        ),
       ),
       searched: redactValue(searched, talk.redactor),
+      /** Every call that was sent, those of the preflight and of the search included. */
       calls,
+      /** The scheme word and the base path, as the target file names them. */
       named: { scheme: settings.scheme, basePath: new URL(baseUrl).pathname.replace(/\/$/, '') },
     }
   } finally {
@@ -289,8 +285,13 @@ const secondsOf = (ms: number): number => Math.round(ms / 1000)
 /** A nonce that is forgotten sooner protects nothing. In ms. */
 const waitsMs = [5000, 10_000, 30_000, 60_000, 120_000, 300_000, 600_000, 1_200_000, 1_800_000, 3_600_000]
 
+interface Searched {
+  facts: Fact[]
+  profile: Partial<Profile>
+}
+
 /** Searches for the time window, the longest nonce and the largest body, and waits until a nonce is forgotten. Nothing lasts. */
-async function search(talk: Conversation, maxWaitMs: number): Promise<Observations['searched']> {
+async function search(talk: Conversation, maxWaitMs: number): Promise<Searched> {
   const { clock, root } = talk.instance
   const signed = (but: { timestamp: number } | { nonce: string }): Auth =>
     (root.kind === 'secret' ? { hmac: 'root', but } : { ecc: 'root', but }) as Auth
