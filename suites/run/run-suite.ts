@@ -84,7 +84,6 @@ export async function runSuite(suite: SuiteRun): Promise<SuiteResult> {
     unique,
     trace,
     bail: bail === null ? null : { failures: bail, met: sharedCount(), known },
-    ...(target === null ? { taken: sharedCount() } : {}),
     channel: `svc-conformance-${process.pid}-${unique}`,
     endsAtMs: endings.cases.endsAtMs,
   }
@@ -275,7 +274,8 @@ const graceMs = 2000
  * Runs the cases in vitest workers, and in this thread, too, where the workers need help. The vitest configuration of a user's project is not
  * read.
  */
-function runInWorkers(suite: SuiteRun, request: WorkerRequest, endings: Endings): Promise<CasesResult> {
+function runInWorkers(suite: SuiteRun, asked: WorkerRequest, endings: Endings): Promise<CasesResult> {
+  const request = { ...asked, taken: sharedCount() }
   // Optimizing takes a quarter of the processor time of a bundled run, which ends before most of it pays off: only code that runs fifteen
   // times as long as usual is worth it, such as hashing.
   if (request.url === null) setFlagsFromString('--interrupt-budget=1000000')

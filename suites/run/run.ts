@@ -240,7 +240,7 @@ export interface WorkerRequest
   items: string[]
   /** The record of created keys, so that the main thread can remove them even if the worker crashes; null if nothing is recorded. */
   keyRecord?: Parameters<typeof recordKeys>[0] | null
-  /** How many items all threads have taken, in one Int32 that they share; without it, one thread runs all items. */
+  /** How many items all threads have taken, in one Int32 that they share. */
   taken?: SharedArrayBuffer
   /** The name of the channel between the threads. */
   channel: string
@@ -286,13 +286,12 @@ export async function runRequested(request: WorkerRequest, { ending, listener }:
       await tellItem(item)
     }
   }
+  const taken = new Int32Array(request.taken ?? new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
   try {
-    if (request.taken === undefined) await Promise.all(run.items.map(tellItem))
-    else {
-      const taken = new Int32Array(request.taken)
-      // While one of the two waits for an answer, the other goes on.
-      await Promise.all([tellUntaken(taken), tellUntaken(taken)])
-    }
+    // The run schedules the cases of one server, so one thread takes all of them. If it dies, no other thread repeats what it did there.
+    if (request.url !== null) await Promise.all(run.items.slice(Atomics.add(taken, 0, run.items.length)).map(tellItem))
+    // While one of the two waits for an answer, the other goes on.
+    else await Promise.all([tellUntaken(taken), tellUntaken(taken)])
   } finally {
     await run.end()
   }
