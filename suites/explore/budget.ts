@@ -26,16 +26,7 @@ const table = {
 type Column = 0 | 1 | 2
 type OfTable = { readonly [name in keyof typeof table]: (typeof table)[name][Column] }
 
-export interface Sizes extends OfTable {
-  /** Which of three values a size has. */
-  readonly column: Column
-  /** How long the last stages take at most. */
-  readonly reservedMs: number
-  /** How many calls the sequences make that follow the session tests. */
-  readonly sequenceCalls: number
-  /** How long they take; of a short exploration half of its time. */
-  readonly sequencesMs: number
-}
+export type Sizes = ReturnType<typeof sizesFor>
 
 /** What an exploration may spend. */
 interface Budget {
@@ -56,7 +47,7 @@ const leastReservedMs = 2500
 const leastReserving = 2500
 
 /** The largest sizes whose calls and pauses fit into the budget. */
-export function sizesFor(budget: Budget): Sizes {
+export function sizesFor(budget: Budget) {
   const { callMs, timeLeftMs, waits } = budget
   const calls = likelyCalls(budget)
   // The first calls are short.
@@ -68,10 +59,14 @@ export function sizesFor(budget: Budget): Sizes {
   const reserved = calls < leastReserving ? 0 : sizes.reserved
   return {
     ...sizes,
+    /** Which of three values a size has. */
     column,
     reserved,
+    /** How many calls the sequences make that follow the session tests. */
     sequenceCalls: sequenceCalls[column],
+    /** How long the last stages take at most. */
     reservedMs: Math.min(timeLeftMs / 5, Math.max(leastReservedMs, reserved * callMs)),
+    /** How long the sequences take; of a short exploration half of its time. */
     sequencesMs: Math.min(timeLeftMs / 2, sequenceCalls[column] * likelyMs),
   }
 }

@@ -5,7 +5,7 @@ import { type Classified, classify } from '../engine/judge/classify.ts'
 import { explain } from '../engine/model/explain.ts'
 import { facts, judge } from '../engine/model/judge.ts'
 import { doubtLine, forgetSessions, learn } from '../engine/model/learn.ts'
-import { authorizationOf, findPair, presentedToken, readBody } from '../engine/model/read-call.ts'
+import { authorizationOf, findPair, presentedIn, readBody } from '../engine/model/read-call.ts'
 import type { Span } from '../engine/model/sessions.ts'
 import type { Answer, Call, Pair, State } from '../engine/model/state.ts'
 import type { WireAnswer } from '../engine/target.ts'
@@ -68,7 +68,7 @@ type Touched = ReturnType<typeof touchedBy>
 
 function touchedBy(state: State, { call }: Pick<CaseCall, 'call'>) {
   const { method, params } = readBody(call.body)
-  const text = method === 'manager/auth' && isObject(params) ? presentedToken(params) : undefined
+  const { refreshToken: text } = presentedIn(call)
   const auth = authorizationOf(state, call)
   const pair =
     typeof text === 'string'

@@ -72,21 +72,10 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
 }
 
 /** The values that the stages share. */
-interface Stages {
-  readonly caller: Caller
-  readonly options: ExploreOptions
-  readonly sizes: Sizes
-  readonly coverage: ReturnType<typeof noCoverage>
-  readonly table: ReturnType<typeof openTable>
-  /** Draws a number below another. */
-  pick(count: number): number
-  /** How many parts of the worlds are still to run before the rest of the table. */
-  partsLeft: number
-  /** The last stages may use what is reserved for them. */
-  isEnding: boolean
-  /** Runs one stage, then handles its findings. Skips it if too little is left. @param pausesMs how long it waits */
-  stage(name: string, run: () => Promise<unknown>, pausesMs?: number): Promise<void>
-}
+type Stages = Awaited<ReturnType<typeof openStages>>
+
+/** Runs one stage, then handles its findings. Skips it if too little is left. @param pausesMs how long it waits */
+type Stage = (name: string, run: () => Promise<unknown>, pausesMs?: number) => Promise<void>
 
 /** An exploration in two parts, so that others may use the target between them. */
 export function openExploration(options: ExploreOptions) {
@@ -127,7 +116,7 @@ export function openExploration(options: ExploreOptions) {
     const isTooShort = pausesMs > 0 && !clock.controlled && x.isOver({ calls: 0, ms: pausesMs + all.sizes.sequencesMs })
     return isTooShort || isOver(all)
   }
-  const stage = async (name: string, run: () => Promise<unknown>, pausesMs = 0): Promise<void> => {
+  const stage: Stage = async (name, run, pausesMs = 0) => {
     if (mustSkip(pausesMs)) return void skipped.add(name)
     begun.add(name)
     x.script = name
@@ -204,12 +193,7 @@ const countedApart = new Set(['table', 'matrix', 'random walks'])
 /** How late the last stages may end; they are short. */
 const lateMs = 4000
 
-async function openStages(
-  x: Explorer,
-  options: ExploreOptions,
-  random: Random,
-  stage: Stages['stage'],
-): Promise<Stages> {
+async function openStages(x: Explorer, options: ExploreOptions, random: Random, stage: Stage) {
   const caller = callerOf(x, { ...options.allow, grants: false }, options)
   await stage('preflight', async () => {
     caller.keyring = await learnTarget(caller, options)
@@ -219,10 +203,13 @@ async function openStages(
   return {
     caller,
     options,
-    pick: (count) => random.below(Math.max(1, count)),
+    /** Draws a number below another. */
+    pick: (count: number): number => random.below(Math.max(1, count)),
     sizes,
     coverage: noCoverage(),
+    /** How many parts of the worlds are still to run before the rest of the table. */
     partsLeft: partsBefore,
+    /** The last stages may use what is reserved for them. */
     isEnding: false,
     table: openTable(cells(readDeviations(), random).filter(({ id }) => isNamedBy(onlyOf(options), id))),
     stage,

@@ -17,7 +17,7 @@ import type {
 import type { Requirement } from '../engine/language/fixture-types.ts'
 import { contradicts, facts, isKnownMethod, judge } from '../engine/model/judge.ts'
 import { learn, newerSessions, shape } from '../engine/model/learn.ts'
-import { looseBytes, presentedToken, readBody, readCall } from '../engine/model/read-call.ts'
+import { presentedIn, readBody, readCall } from '../engine/model/read-call.ts'
 import type { Span } from '../engine/model/sessions.ts'
 import { type Call, type Fact, memberOf, type Pair, pairsOfLine, type State } from '../engine/model/state.ts'
 import { fromUtf8 } from '../engine/signer/bytes.ts'
@@ -291,13 +291,14 @@ function createRefusals(isShared: boolean) {
   return {
     /** A call was answered otherwise than by a refusal. */
     noteUse({ call, span }: CaseCall): void {
-      const token = textOfToken(call)
-      if (token !== undefined && token.length <= longestToken)
-        lastUsesMs.set(token, Math.max(lastUsesMs.get(token) ?? 0, span.to))
-      refusedInARow.delete(attemptedKey(call) ?? '')
+      const { keyId, refreshToken, accessToken } = presentedIn(call)
+      for (const token of [refreshToken, accessToken])
+        if (token !== undefined && token.length <= longestToken)
+          lastUsesMs.set(token, Math.max(lastUsesMs.get(token) ?? 0, span.to))
+      refusedInARow.delete(keyId ?? '')
     },
     noteRefusal(request: WireRequest, { call, span, order }: CaseCall): void {
-      const key = attemptedKey(call)
+      const { keyId: key } = presentedIn(call)
       const refusedBefore = refusedInARow.get(key ?? '') ?? 0
       if (key !== undefined) refusedInARow.set(key, refusedBefore + 1)
       pending.set(request, { call, span, refusedBefore, begun: order.from })
@@ -315,14 +316,6 @@ function createRefusals(isShared: boolean) {
       return refused === undefined ? undefined : judgeRefusal({ ...refused, lastUsesMs }, isShared)
     },
   }
-}
-
-/** What may be a token, whether it was issued or not. */
-function textOfToken({ authorization, body }: Call): string | undefined {
-  if (authorization !== undefined)
-    return /^basic /i.test(authorization) || authorization.includes(';') ? undefined : authorization.split(' ').at(-1)
-  const { method, params } = readBody(body)
-  return method === 'manager/auth' && isObject(params) ? presentedToken(params) : undefined
 }
 
 function judgeRefusal(refused: RefusedCall, isShared: boolean): RefusalJudgement | undefined {
@@ -437,18 +430,6 @@ const safeTries = 3
 function unknownsOf({ state, call, span }: RefusedCall): (requirement: string) => boolean {
   const unknown = facts(state, call, span).filter(({ is, about }) => is === 'unknown' && about === undefined)
   return (requirement) => unknown.some((fact) => fact.requirement === requirement)
-}
-
-/** @returns the id in a signature, in Basic credentials or in the params of a grant; undefined without one */
-function attemptedKey({ authorization, body }: Call): string | undefined {
-  if (authorization === undefined) {
-    const { method, params } = readBody(body)
-    const id = method === 'manager/auth' && isObject(params) ? params.apiKeyId : undefined
-    return typeof id === 'string' ? id : undefined
-  }
-  const [, blob] = /^basic +(\S+)/i.exec(authorization) ?? []
-  if (blob !== undefined) return looseBytes(blob).split(':')[0]
-  return authorization.includes(';') ? authorization.split(' ').at(-1)?.split(';')[0] : undefined
 }
 
 type Listens = Pick<Run, 'target' | 'corpus'> & Partial<Pick<Run, 'keptTestKeys' | 'earlierKeys'>>

@@ -47,10 +47,7 @@ interface Law {
 }
 
 /** Worlds that follow one another. */
-interface Part {
-  readonly part: string
-  readonly worlds: readonly string[]
-}
+type Part = { readonly part: string; readonly worlds: readonly string[] }
 
 let packaged: ReturnType<typeof worldsIn> | undefined
 

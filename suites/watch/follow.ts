@@ -9,7 +9,7 @@ import { isObject } from '../engine/json.ts'
 import type { Requirement } from '../engine/language/fixture-types.ts'
 import { areas, contradicts, facts, isKnownMethod, judge, levelOf } from '../engine/model/judge.ts'
 import { learn, newerSessions, shape } from '../engine/model/learn.ts'
-import { presentedToken, type ReadCall, readBody, readCall } from '../engine/model/read-call.ts'
+import { presentedIn, type ReadCall, readBody, readCall } from '../engine/model/read-call.ts'
 import {
   type Answer,
   type Fact,
@@ -412,7 +412,9 @@ export function followTraffic(options: FollowOptions) {
         state = withKey(state, { ...keyWith(credentials.id), secret: credentials.secret })
     }
     if (answer.kind === 'accepted' && !isKnownMethod(state, method)) state = doubtNamedKeys(state, one)
-    if (answer.kind !== 'refused') for (const text of tokensIn(call)) putLast(lastUseMs, text, span.to, 2 * mostPairs)
+    const presented = presentedIn(call)
+    for (const text of answer.kind === 'refused' ? [] : [presented.refreshToken, presented.accessToken])
+      if (text !== undefined) putLast(lastUseMs, text, span.to, 2 * mostPairs)
     const before = state.keys.size
     state = learn(state, call, answer, span, known)
     if (method === 'manager/createApiKey' && state.keys.size > before) created.add([...state.keys.keys()].at(-1) ?? '')
@@ -618,14 +620,6 @@ function keyNamedIn({ keys }: State, { authorization = '' }: Ended['call']): Key
   return words.length < 4 ? undefined : words.map((word) => keys.get(word)).find((key) => key !== undefined)
 }
 
-/** The texts that may be the token of a call. */
-function tokensIn({ authorization, body }: Ended['call']): string[] {
-  const { params } = readBody(body)
-  const presented = isObject(params) ? presentedToken(params) : undefined
-  const isOfKey = authorization === undefined || authorization.includes(';') || /^basic /i.test(authorization)
-  return [presented, isOfKey ? undefined : authorization.split(' ').at(-1)].filter((text) => text !== undefined)
-}
-
 /** Which calls belong to one line of pairs, before the model has judged them. Of the oldest nothing is known any more. */
 function createFamilies(most: number) {
   const familyOf = new Map<string, string>()
@@ -635,15 +629,12 @@ function createFamilies(most: number) {
   }
   return {
     touchesOf(call: Ended['call'], answer?: Answer): Touches {
-      const { method, params } = readBody(call.body)
-      const presented = method === 'manager/auth' && isObject(params) ? presentedToken(params) : undefined
-      const [, , bearer = call.authorization ?? ''] = /^(\S+) +(.*)$/s.exec(call.authorization ?? '') ?? []
-      const id = /^basic /i.test(call.authorization ?? '') || bearer.includes(';') ? bearer.split(';')[0] : undefined
-      const named = isObject(params) && typeof params.apiKeyId === 'string' ? params.apiKeyId : id
-      const reads = new Set<string>(named === undefined ? [] : [`key ${named}`])
+      const { method } = readBody(call.body)
+      const { keyId, refreshToken: presented, accessToken } = presentedIn(call)
+      const reads = new Set<string>(keyId === undefined ? [] : [`key ${keyId}`])
       const writes = new Set<string>()
       if (presented !== undefined) writes.add(familyOf.get(presented) ?? `token ${presented}`)
-      else if (bearer !== '' && id === undefined) reads.add(familyOf.get(bearer) ?? `token ${bearer}`)
+      else if (accessToken !== undefined) reads.add(familyOf.get(accessToken) ?? `token ${accessToken}`)
       const result = answer?.kind === 'accepted' && isObject(answer.result) ? answer.result : {}
       if (method === 'manager/auth' && 'accessToken' in result) {
         const family = (presented === undefined ? undefined : familyOf.get(presented)) ?? `line ${++count}`

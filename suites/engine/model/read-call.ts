@@ -59,8 +59,21 @@ function keyOfGrant(params: JsonObject): string | undefined {
   return presentedToken(params) === undefined && typeof apiKeyId === 'string' ? apiKeyId : undefined
 }
 
+/** What a call presents, as far as it can be read without knowing the target: the id of a key, and what may be tokens. */
+export function presentedIn({ authorization = '', body }: Pick<Call, 'authorization' | 'body'>) {
+  const { method, params } = readBody(body)
+  const grant = method === 'manager/auth' && isObject(params) ? params : {}
+  const [, word = '', rest = authorization] = /^(\S+) +(.*)$/s.exec(authorization) ?? []
+  const [id] = word.toLowerCase() === 'basic' ? looseBytes(rest).split(':') : rest.includes(';') ? rest.split(';') : []
+  return {
+    keyId: keyOfGrant(grant) ?? id,
+    refreshToken: presentedToken(grant),
+    accessToken: id === undefined && rest !== '' ? rest : undefined,
+  }
+}
+
 /** Part 4.2: the grant type selects, so a refresh token beside other credentials does not count. */
-export function presentedToken({ grantType, refreshToken }: JsonObject): string | undefined {
+function presentedToken({ grantType, refreshToken }: JsonObject): string | undefined {
   return grantType !== 'api_key_credentials' && typeof refreshToken === 'string' ? refreshToken : undefined
 }
 
