@@ -244,11 +244,7 @@ function withControls(lines: readonly Line[], controls: readonly Line[], earlies
 /** How often a call is repeated whose finding was not seen each time. */
 const repetitions = 30
 
-function judgedLine(
-  last: CallStep | BurstStep,
-  input: FixtureInput,
-  times: number,
-): Line & { readonly step: CallStep | BurstStep } {
+function judgedLine(last: CallStep | BurstStep, input: FixtureInput, times: number) {
   if (isBurst(last)) return judgedAtOnce(last, input)
   // A demand may compare one value of a result with another; otherwise nothing uses the result.
   const { keep: _keep, ...plain } = last
@@ -260,7 +256,7 @@ function judgedLine(
  * Of refreshes of one token at once at most one is accepted. Of other calls the wrong one is judged, if its answer is wrong whatever the
  * others do.
  */
-function judgedAtOnce(last: BurstStep, { wrong, expect }: FixtureInput): Line & { readonly step: BurstStep } {
+function judgedAtOnce(last: BurstStep, { wrong, expect }: FixtureInput) {
   const calls = callsOf(inDocumentOrder(last)).map(plainAtOnce)
   const at = wrong?.at ?? calls.findIndex(isRefresh)
   const judged = calls[at]
@@ -452,10 +448,7 @@ export const ownerOf = (name: string): string => name.replace(/-own$/, '')
  *
  * @returns creations: the calls that create those which no test key stands for
  */
-function keysOfScenario(
-  steps: readonly Step[],
-  creationOf: CreationOf,
-): { readonly keys: Keys; readonly creations: readonly CallStep[] } {
+function keysOfScenario(steps: readonly Step[], creationOf: CreationOf) {
   const keysIn = (step: Step): string[] =>
     [...new Set(namesIn(step).map(ownerOf))].filter(
       (key) => plannedKeys[key]?.member !== undefined || creationOf(key).length > 0,

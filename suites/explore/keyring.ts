@@ -1,7 +1,6 @@
 /** The keys and pairs of an exploration; provides a valid pair whenever one is needed, and makes calls only if the model is sure of their answers. */
 
 import { keyLimit } from '../engine/document.ts'
-import { defined } from '../engine/json.ts'
 import type { Key } from '../engine/model/state.ts'
 import type { TargetSettings } from '../engine/target.ts'
 import type { Explorer, Seen } from './explorer.ts'
@@ -57,29 +56,25 @@ interface PairKind {
   readonly scope: readonly string[]
   /** How often it is refreshed before it is used. */
   readonly generation?: number
-  readonly from?: string
 }
 
 /** The name of a valid pair of the kind; undefined if none can be granted. */
 export async function pairOf(x: Explorer, kind: PairKind): Promise<string | undefined> {
   const id = JSON.stringify(kind)
   const known = x.pairsByKind.get(id)
-  const where = kind.from === undefined ? {} : { from: kind.from }
-  if (known !== undefined && isStillValid(x, known, kind, where)) return known
+  if (known !== undefined && isStillValid(x, known, kind)) return known
   let name = await granted(x, kind)
   for (let turn = 0; name !== undefined && turn < (kind.generation ?? 0); turn++) {
     const next = freshName(x)
-    const seen = await x.call(refresh(name, { as: next, ...where }))
+    const seen = await x.call(refresh(name, { as: next }))
     name = seen?.answer.kind === 'accepted' ? next : undefined
   }
   if (name !== undefined) x.pairsByKind.set(id, name)
   return name
 }
 
-function isStillValid(x: Explorer, name: string, kind: PairKind, where: { from?: string }): boolean {
-  const verdict = x.foresee(kind.scope.includes('solution') ? list(token(name), where) : refresh(name, where))
-  return verdict?.is === 'accepted'
-}
+const isStillValid = (x: Explorer, name: string, { scope }: PairKind): boolean =>
+  x.foresee(scope.includes('solution') ? list(token(name)) : refresh(name))?.is === 'accepted'
 
 /** The word that binds a token to our address; none where it is not known how the target sees us. */
 export const ownAddress = ({ addresses: [own] }: Explorer): readonly string[] =>
@@ -88,7 +83,7 @@ export const ownAddress = ({ addresses: [own] }: Explorer): readonly string[] =>
 export async function granted(x: Explorer, kind: PairKind): Promise<string | undefined> {
   const name = freshName(x)
   const scope = wordsOf(x, kind.who, kind.scope, `${name}-$unique`)
-  const seen = await x.call(grant(kind.who, scope, { as: name, ...defined({ from: kind.from }) }))
+  const seen = await x.call(grant(kind.who, scope, { as: name }))
   return seen?.answer.kind === 'accepted' && x.lines.has(name) ? name : undefined
 }
 

@@ -232,10 +232,7 @@ const rowsAhead = 400
  * @returns `rows`: drawn one by one, because a small budget needs few of them; `impossible`: the pairs that are in no row, each with the reason,
  * whole when the rows have ended
  */
-export function coveringArray(
-  seed: number,
-  times = rowsOfPair,
-): { rows: Iterable<Row>; impossible: Map<string, string> } {
+export function coveringArray(seed: number, times = rowsOfPair) {
   const impossible = new Map<string, string>()
   return { rows: replayed(drawRows(seededRandom(seed), times, impossible)), impossible }
 }

@@ -8,10 +8,7 @@ import type { Explorer } from './explorer.ts'
 import { apikeyScope, type Caller, isOwnKey, keyOf } from './keyring.ts'
 
 /** Values by name; a function stands for a list that changes. null: there is no such key. */
-export function valuesOf(
-  caller: Caller,
-  { users, longBodies, storms }: Sizes,
-): readonly (readonly [string, unknown])[] {
+export function valuesOf(caller: Caller, { users, longBodies, storms }: Sizes): [string, unknown][] {
   const { x, keyring } = caller
   const { secret, ecc: signers, narrow, narrowEcc, counted } = keyring
   const [first = null, second = first] = secret
@@ -174,7 +171,7 @@ function ofOneScope(x: Explorer): (readonly [string, string])[] {
 const longestLifeMs = 400 * 86_400_000
 
 /** Pauses that depend on how long refresh tokens live, where the clock can be moved. */
-function valuesOfTime({ x }: Caller): { readonly [name in 'refreshLife' | 'lifeOfDays' | 'hours']: unknown } {
+function valuesOfTime({ x }: Caller) {
   const reported = x.state().refreshLifetimeMs
   const life = reported !== null && reported > 0 && reported <= longestLifeMs ? reported : 0
   const ofLife = { half: Math.floor(life * 0.5), more: Math.floor(life * 0.6), afterUse: life - 500_000 }
@@ -186,9 +183,7 @@ function valuesOfTime({ x }: Caller): { readonly [name in 'refreshLife' | 'lifeO
 }
 
 /** The keys to disable and to delete, one of each kind. */
-function endingsOf({ x, keyring, waysToEndKeys }: Caller): {
-  readonly [name in 'endings' | 'ended' | 'disabled']: unknown
-} {
+function endingsOf({ x, keyring, waysToEndKeys }: Caller) {
   const kinds = [keyring.secret, [...keyring.ecc, ...keyring.narrowEcc]].map((keys) =>
     keys.filter((name) => isOwnKey(x, name)),
   )

@@ -660,10 +660,7 @@ function lifeFacts(state: State, pair: Pair, span: Span): Fact[] {
  * How many pairs there were, of its key and of all, when an older token still worked: no limit on live tokens had ended this one by then. A server
  * on which few tokens of a key work beside newer ones may end them for other reasons than their number, so nothing follows there.
  */
-function lastKnownAlive(
-  { oldTokensAlive, terms }: State,
-  pair: Pair,
-): { readonly ofKey: number; readonly ofAll: number } {
+function lastKnownAlive({ oldTokensAlive, terms }: State, pair: Pair) {
   let { countOfKey: ofKey, countOfAll: ofAll } = pair
   if ((terms.liveTokens ?? 0) <= safeNewer.ofKey) return { ofKey, ofAll }
   for (const seen of oldTokensAlive) {

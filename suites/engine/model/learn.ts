@@ -420,12 +420,7 @@ function narrowed(clock: Span | null, seen: Span): Span {
 }
 
 /** When the tokens of a result expire, on the local clock. */
-function endsOf(
-  state: State,
-  scope: readonly string[],
-  result: Result,
-  made: Span,
-): Pick<Pair, 'accessEnds' | 'refreshEnds'> {
+function endsOf(state: State, scope: readonly string[], result: Result, made: Span) {
   const asked = lifetimeOf(scope)
   const local = (span: unknown): Span | null =>
     state.tokenClock === null || !isMoment(span)
