@@ -33,44 +33,41 @@ type KeyPair = ReturnType<Explorer['makeKeyPair']>
 interface Wanted {
   readonly name: string
   readonly scope: readonly (readonly string[])[]
-  /** The ways to create it; the first possible one is used. */
-  readonly by: (x: Explorer) => Promise<Auth | undefined>
+  /** What authorizes its creation: a pair stands for its access token, which has these words of scope beside those that a creation needs. */
+  readonly by: Auth | Parameters<typeof pairOf>[1]
 }
 
 const wide = [everyScope, documentedScope, plainScope]
 /** A server may lose the last scope of a key. */
 const solutionLast = wide.map((scope) => [...scope.filter((word) => word !== 'solution'), 'solution'])
-/** @param more words of scope that the token has as well */
-const byToken =
-  (who: string, generation = 0, more: readonly string[] = []) =>
-  async (x: Explorer) => {
-    const apikeyWords = apikeyScope(x)
-    const pair =
-      apikeyWords === undefined
-        ? undefined
-        : await pairOf(x, {
-            who,
-            scope: ['solution', ...apikeyWords, ...more],
-            ...(generation === 0 ? {} : { generation }),
-          })
-    if (pair === undefined) return undefined
-    // Then it is known that a token with these restrictions works from here.
-    await x.call(list(token(pair)))
-    return token(pair)
-  }
-const by = (auth: Auth) => async () => auth
+
+/** @returns undefined if no such pair is granted */
+async function authFor(x: Explorer, by: Wanted['by']): Promise<Auth | undefined> {
+  if (typeof by === 'string' || !('who' in by)) return by
+  const apikeyWords = apikeyScope(x)
+  if (apikeyWords === undefined) return undefined
+  const pair = await pairOf(x, { ...by, scope: ['solution', ...apikeyWords, ...by.scope] })
+  if (pair === undefined) return undefined
+  // Then it is known that a token with these restrictions works from here.
+  await x.call(list(token(pair)))
+  return token(pair)
+}
 
 /** Nine keys, each created in another way, so that one place is left for deviations of manager/createApiKey. */
 const wanted: readonly Wanted[] = [
-  { name: 'ecc-a', scope: solutionLast, by: by(hmac('root')) },
-  { name: 'by-basic', scope: wide, by: by(basic('root')) },
-  { name: 'by-ecc', scope: wide, by: by(ecc('ecc-a')) },
-  { name: 'by-token', scope: solutionLast, by: byToken('root') },
-  { name: 'by-child', scope: solutionLast, by: byToken('by-basic', 0, ['ipAddr:']) },
-  { name: 'ecc-b', scope: wide, by: byToken('by-token', 1, ['session:']) },
-  { name: 'ecc-by-ecc', scope: [['solution']], by: by(ecc('ecc-a')) },
-  { name: 'context-key', scope: [['context']], by: by(hmac('by-child')) },
-  { name: 'solution-key', scope: [['solution']], by: byToken('by-basic', 2, ['ipAddr:', 'expiresIn:15000']) },
+  { name: 'ecc-a', scope: solutionLast, by: hmac('root') },
+  { name: 'by-basic', scope: wide, by: basic('root') },
+  { name: 'by-ecc', scope: wide, by: ecc('ecc-a') },
+  { name: 'by-token', scope: solutionLast, by: { who: 'root', scope: [] } },
+  { name: 'by-child', scope: solutionLast, by: { who: 'by-basic', scope: ['ipAddr:'] } },
+  { name: 'ecc-b', scope: wide, by: { who: 'by-token', scope: ['session:'], generation: 1 } },
+  { name: 'ecc-by-ecc', scope: [['solution']], by: ecc('ecc-a') },
+  { name: 'context-key', scope: [['context']], by: hmac('by-child') },
+  {
+    name: 'solution-key',
+    scope: [['solution']],
+    by: { who: 'by-basic', scope: ['ipAddr:', 'expiresIn:15000'], generation: 2 },
+  },
 ]
 
 /** Creates the keys. `newKeys`: how many may be created for calls; `hasTokens`: pairs may be requested. A key that cannot be created in its own way is created by root, so that the rest can go on. */
@@ -85,7 +82,7 @@ export async function createKeys(
     if (together.length === 2 && name === together[0]?.name)
       for (const creator of await createTogether(x, together)) await afterCreation(x, creator, revoked)
     if (x.names.has(name)) await tryFirst(x, name)
-    const ways = [await how(x), basic('root'), hmac('root'), ecc('root')]
+    const ways = [await authFor(x, how), basic('root'), hmac('root'), ecc('root')]
     for (const auth of ways) {
       if (auth === undefined || x.names.has(name)) continue
       // After the tries of its secret, this shows that the key is not locked.
@@ -136,7 +133,7 @@ const createdTogether = ['ecc-b', 'ecc-solution', 'ecc-by-ecc']
 async function createTogether(x: Explorer, both: readonly Wanted[]): Promise<readonly Auth[]> {
   const calls: CallStep[] = []
   for (const { name, scope, by: how } of both) {
-    const auth = await how(x)
+    const auth = await authFor(x, how)
     const [first] = scope
     const [label] = labelsOf(x, name)
     if (auth === undefined || first === undefined || label === undefined) return []
@@ -219,15 +216,15 @@ const besideTestKeys: readonly Wanted[] = [
   {
     name: 'by-token',
     scope: [['apikey', 'apiKey', 'solution', 'context'], ...wide],
-    by: byToken('root', 2, ['context', 'expiresIn:15000']),
+    by: { who: 'root', scope: ['context', 'expiresIn:15000'], generation: 2 },
   },
   {
     name: 'ecc-solution',
     scope: [['solution']],
-    by: byToken('root', 0, ['session:', 'ipAddr:', 'expiresIn:15000']),
+    by: { who: 'root', scope: ['session:', 'ipAddr:', 'expiresIn:15000'] },
   },
-  { name: 'solution-key', scope: [['solution']], by: by(hmac('by-token')) },
-  { name: 'ecc-by-ecc', scope: [['context', 'solution']], by: by(ecc('ecc-a')) },
+  { name: 'solution-key', scope: [['solution']], by: hmac('by-token') },
+  { name: 'ecc-by-ecc', scope: [['context', 'solution']], by: ecc('ecc-a') },
 ]
 
 const twins = ['by-basic', 'by-ecc', 'ecc-a', 'ecc-b', 'context-key', 'solution-key']
