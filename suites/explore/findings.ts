@@ -333,11 +333,9 @@ function creationOf(x: Explorer, key: string): Step[] {
 }
 
 /** Every secret of this exploration. */
-function* secretsOf(x: Explorer): Generator<string> {
+function secretsOf(x: Explorer): string[] {
   const { keys, access, refresh } = x.state()
-  for (const { secret } of keys.values()) yield secret
-  yield* access.keys()
-  yield* refresh.keys()
+  return [...Array.from(keys.values(), ({ secret }) => secret), ...access.keys(), ...refresh.keys()]
 }
 
 /** The race as it was measured, with the names of the steps, which may be those of an equal race or of another key. */
