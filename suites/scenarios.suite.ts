@@ -1,5 +1,14 @@
 import { inject, test } from 'vitest'
-import { threadCases } from './run/thread-cases.ts'
+import { type RanCases, threadCases, type WorkerRequest } from './run/run.ts'
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    request: WorkerRequest
+  }
+  interface TaskMeta {
+    ran?: RanCases
+  }
+}
 
 const request = inject('request')
 

@@ -1,8 +1,7 @@
 /** The thread of a vitest worker that was started before vitest was loaded (threads.ts): it loads what the cases need meanwhile. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { init, runBaseTests, setupEnvironment } from 'vitest/worker'
-import type { WorkerRequest } from './run.ts'
-import { threadCases } from './thread-cases.ts'
+import { threadCases, type WorkerRequest } from './run.ts'
 
 init({
   post: (message) => parentPort?.postMessage(message),

@@ -30,9 +30,10 @@ import type { KnownEntry } from '../report/report.ts'
 import type { UrlTargetOptions } from '../targets/url.ts'
 import { type Capabilities, safetyClasses, testKeysMade, whyNotRun } from './capabilities.ts'
 import { type Ending, endedTarget } from './ending.ts'
-import { type recordKeys, removeKeys } from './keys.ts'
+import { recordKeys, removeKeys } from './keys.ts'
 import { preflight } from './preflight.ts'
 import { createBoard } from './schedule.ts'
+import { openWorkerSide } from './worker.ts'
 
 interface RunSetup
   extends Pick<Run, 'target' | 'corpus' | 'unique'>,
@@ -296,6 +297,30 @@ export async function runRequested(request: WorkerRequest, { ending, listener }:
     await run.end()
   }
   return { defects, stopped: run.stopReason() }
+}
+
+let begun: Promise<RanCases> | undefined
+
+/**
+ * Runs the cases that the main thread asks of this worker thread, which begins with them at the first call: until vitest is loaded and waits for
+ * them, a third can have ended.
+ */
+export function threadCases(request: WorkerRequest): Promise<RanCases> {
+  begun ??= runInThread(request)
+  return begun
+}
+
+async function runInThread(request: WorkerRequest): Promise<RanCases> {
+  const { keyRecord = null } = request
+  const noteKeys = keyRecord === null ? () => {} : recordKeys(keyRecord)
+  const side = openWorkerSide(request)
+  return runRequested(request, {
+    ending: side.ending,
+    listener: (event) => {
+      noteKeys(event)
+      side.listener(event)
+    },
+  }).finally(side.close)
 }
 
 async function openRequested(request: WorkerRequest, listened: Listened): Promise<OpenRun> {

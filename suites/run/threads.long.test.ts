@@ -9,7 +9,7 @@ import { packageRoot } from '../engine/language/package-root.ts'
 import { runBuilt } from '../self/printed-by.ts'
 import { openCorpus } from './corpus-cache.ts'
 import { createEnding } from './ending.ts'
-import { threadCases } from './thread-cases.ts'
+import { threadCases } from './run.ts'
 import { startThreads } from './threads.ts'
 import { hearWorkers } from './worker.ts'
 

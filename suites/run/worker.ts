@@ -1,19 +1,8 @@
 /** What the main thread and the threads of a run tell one another. In memory only: an entry about a created key holds its secret. */
 import { BroadcastChannel } from 'node:worker_threads'
-import type {} from 'vitest'
 import type { RunEvent, RunListener } from '../engine/conversation/conversation.ts'
 import type { StopReason } from '../engine/judge/problem.ts'
 import { createEnding, type Ending } from './ending.ts'
-import type { RanCases, WorkerRequest } from './run.ts'
-
-declare module 'vitest' {
-  export interface ProvidedContext {
-    request: WorkerRequest
-  }
-  interface TaskMeta {
-    ran?: RanCases
-  }
-}
 
 type Message =
   | { kind: 'worker-ready' }
@@ -57,7 +46,7 @@ const tellEveryMs = 100
 const countEveryMs = 250
 
 /** In a worker thread. `close` sends the last events. */
-export function openWorkerSide({ channel, endsAtMs }: Pick<WorkerRequest, 'channel' | 'endsAtMs'>) {
+export function openWorkerSide({ channel, endsAtMs }: { channel: string; endsAtMs?: number | null | undefined }) {
   const ending = createEnding(endsAtMs)
   const { tell, close } = openChannel(channel, (message) => {
     if (message.kind === 'run-ended') ending.end(message.reason)
