@@ -1,6 +1,6 @@
 /**
  * `npm test` need not build what is built. Writes the digest of the sources that were built; with --check exits with 1 if the build is
- * not of these sources.
+ * not of these sources, and with --tell says so.
  */
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -26,8 +26,14 @@ const add = (path) => {
 for (const path of sources) add(path)
 const digest = hash.digest('hex')
 
+const isBuilt = existsSync(join('dist', 'suites', 'bin.js')) && read() === digest
 if (process.argv.includes('--check')) {
-  if (!existsSync(join('dist', 'suites', 'bin.js')) || read() !== digest) process.exitCode = 1
+  if (!isBuilt) process.exitCode = 1
+} else if (process.argv.includes('--tell')) {
+  if (!isBuilt)
+    console.error(
+      'dist/ is not built from these sources: "npm run build", or tests of the command line try the old one',
+    )
 } else {
   mkdirSync('.build', { recursive: true })
   writeFileSync(stampFile, digest)

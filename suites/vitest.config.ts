@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -5,6 +6,8 @@ import { setFlagsFromString } from 'node:v8'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { numbersReporter, skippedReporter } from './self/reporters.ts'
+
+const root = new URL('..', import.meta.url).pathname
 
 /**
  * These take longest. Those that mostly wait, for processes or for an expiry, stand apart from each other, between those that compute, so that
@@ -56,13 +59,16 @@ setFlagsFromString('--interrupt-budget=500000')
 setFlagsFromString('--min-semi-space-size=32')
 setFlagsFromString('--max-semi-space-size=64')
 
+// A test of the command line starts what is built.
+spawnSync(process.execPath, ['.ci/build-stamp.mjs', '--tell'], { cwd: root, stdio: 'inherit' })
+
 // Whatever a test and its processes leave in the folder for temporary files goes away with this process.
 const folder = mkdtempSync(join(tmpdir(), 'svc-conformance-test-'))
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
 for (const name of ['TMPDIR', 'TMP', 'TEMP']) process.env[name] = folder
 
 export default defineConfig({
-  root: new URL('..', import.meta.url).pathname,
+  root,
   test: {
     include: ['mock-server/**/*.test.ts', 'suites/**/*.test.ts', 'scripts/**/*.test.ts'],
     exclude: ['**/node_modules/**', 'dist/**'],

@@ -31,7 +31,7 @@ const exploreFlags = {
   }),
   ...flag.grouped('What to print', {
     save: flag.value('--save <dir>', 'write each finding as a scenario into this folder'),
-    report: { ...flag.reportFlag, about: 'text, json, junit, html or markdown; repeatable' },
+    report: flag.reportFlag,
   }),
 }
 

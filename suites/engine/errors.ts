@@ -1,7 +1,7 @@
 /** The suite could not work: wrong usage, an unreadable file, an unreachable target. Never used for a check that did not hold. */
 export class SuiteError extends Error {
   override readonly name = 'SuiteError'
-  /** Stable, for scripts: `usage`, `fixture`, `target-file`, `unreachable`, … */
+  /** Stable, for scripts: `usage`, `fixture`, `target-file`, `command`, `unreachable`, `interrupted` */
   readonly code: string
   /** 2 for wrong usage and unreadable files, 3 for a target that cannot be used, 130 for a run that was interrupted before it began. */
   readonly exitCode: 2 | 3 | 130

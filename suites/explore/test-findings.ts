@@ -33,8 +33,7 @@ export async function foundIn(
   more: { readonly root?: RootKey; readonly settings?: TargetSettings } = {},
 ): Promise<{ readonly x: Explorer; readonly found: readonly Candidate[] }> {
   const { handle, context } = createHandler({ clock: 'virtual', ...server })
-  const { id, secret } = context.root
-  const own = { root: { kind: 'secret' as const, id, secret }, settings: bareSettings }
+  const own = { root: { kind: 'secret' as const, ...context.root }, settings: bareSettings }
   const x: Explorer = openExplorer({
     instance: memoryInstance({ handle, clock: context.clock, ...own, ...more }),
     values: seededRandom(1),
@@ -71,8 +70,10 @@ export const inWorld =
   (name: string, values: { readonly [name: string]: unknown } = {}) =>
   async (caller: Caller): Promise<void> => {
     const { x } = caller
-    const mostCalls = isProof ? Number.POSITIVE_INFINITY : x.calls() + shortCalls
+    const before = x.calls()
+    const mostCalls = isProof ? Number.POSITIVE_INFINITY : before + shortCalls
     await runWorld(caller, name, { sizes: sizesOf(20_000), values, isOver: () => x.isOver() || x.calls() > mostCalls })
+    if (x.calls() === before) throw new Error(`The world "${name}" makes no call: the model is not sure of any answer`)
   }
 
 /** A server that refuses these requests. */
@@ -89,6 +90,5 @@ export function firstOf<T>([first]: readonly T[]): T {
 
 /** The requirements that a server broke. */
 export async function brokenBy(server: Server, run: (caller: Caller) => Promise<void>): Promise<readonly string[]> {
-  const { found } = await foundIn(server, run)
-  return found.map(({ requirement }) => requirement)
+  return (await foundIn(server, run)).found.map(({ requirement }) => requirement)
 }

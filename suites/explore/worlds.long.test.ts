@@ -11,7 +11,8 @@ import { brokenBy, foundIn, inWorld } from './test-findings.ts'
 type Server = Omit<ServerOptions, 'clock'>
 type Rules = NonNullable<ServerOptions['rules']>
 
-const scope = ['apikey', 'apiKey', 'solution', 'context']
+/** That of the key which `foundIn` creates. */
+const scope = ['apikey', 'solution', 'context']
 
 /** Keys of each kind, our addresses and two solutions, as the preflight finds them. */
 async function prepared({ x, ...caller }: Caller): Promise<Caller> {

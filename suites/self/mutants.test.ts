@@ -45,7 +45,7 @@ test.each(tried)(
     const found = await hunt(mutant, corpus, itemsOf(corpus, mutant.breaks), isProof ? 'all' : 'first-kill')
     hunts.push(found)
     const killers = found.killers.map(({ key }) => key)
-    expect(killers, `survived: ${found.seen}`).not.toEqual([])
+    expect(killers, `no scenario that proves ${mutant.breaks} catches it: ${found.seen}`).not.toEqual([])
   },
 )
 

@@ -8,11 +8,6 @@ import type { Rules } from '../../mock-server/rules.ts'
 import type { State } from '../../mock-server/state.ts'
 import { Call, noRequest } from './call.ts'
 
-/**
- * What rows of broken and conforming servers are made of. A row is a replaced rule or two; one that looks at the call being answered, or
- * remembers something, is a function of `seen`, and its memory stands in its parameters: `(seen, used = new Set<string>()) => ({ … })`.
- */
-
 /** Who wrote a row: we, or one of the authors who did not know the cases (README.md). */
 export type Origin = (typeof origins)[number]
 

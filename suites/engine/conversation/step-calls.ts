@@ -19,9 +19,9 @@ import { offsetUncertaintyMs } from './target-facts.ts'
 interface Trying {
   scenario: Scenario
   testCase: Case
-  /** The names of those that it uses. */
+  /** The names of the test keys that the case uses. */
   testKeys: Iterable<string>
-  /** Of the try, from 1. */
+  /** Of this try, from 1. */
   number: number
 }
 
@@ -272,7 +272,7 @@ export function suitableLifeMs(talk: Conversation, trying: Pick<Trying, 'scenari
   const mostMs = waitsForAnEnd(trying.scenario)
     ? instance.settings.maxWaitMs - roundingMs - firstMs
     : Number.POSITIVE_INFINITY
-  // The third try adds this three times.
+  // The second try adds this once, the third three times.
   const addedMs = Math.max(1000, Math.min(distance / 2, mostMs / 3))
   const wanted = instance.clock.controlled
     ? 20_000 + 30 * paceMs(talk)
