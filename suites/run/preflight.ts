@@ -313,9 +313,9 @@ async function isAccepted(talk: Conversation, aheadMs: number): Promise<boolean>
   return accepts({ ...talk, facts: { ...talk.facts, offset, wrongDateMs: 0 } }, { hmac: 'root' })
 }
 
-/** The widest window that is looked for, and the first step. In ms. */
-const widestMs = 86_400_000
+/** The first step, and the widest window that is looked for: more than a day, which many servers take. In ms. */
 const firstStepMs = 15_000
+const widestMs = 2 ** 13 * firstStepMs
 
 /**
  * Whether the times that the target accepts in signatures lie around this clock, and not around that of the Date header. A target that accepts
