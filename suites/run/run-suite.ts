@@ -318,7 +318,8 @@ async function runCases(
   /** A worker has had its time to end, or the user presses Ctrl-C again. */
   const stuck = new Promise<null>((resolve) => {
     ending.onEnd(() => setTimeout(() => resolve(null), graceMs).unref())
-    cleanUp.onEnd(() => resolve(null))
+    // Where the time for all is up at once, what has ended is still told.
+    cleanUp.onEnd(({ kind }) => kind === 'interrupted' && resolve(null))
   })
   const hear: RunListener = (event) => {
     if (event.kind === 'case-ended') outcomes.set(event.outcome.key, event.outcome)
