@@ -769,7 +769,7 @@ function createGrantLanes() {
       } finally {
         gate.leave(mine)
         // The caller that waited for this grant may make another one, which goes first.
-        setImmediate(gate.startNext)
+        if (gate.waiting() > 0) setImmediate(gate.startNext)
       }
     },
   }
