@@ -1,5 +1,4 @@
 /** Sends steps to a target, lets the model judge every answer, and keeps what was found. */
-import { createPrivateKey, sign } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { write } from '../engine/conversation/call.ts'
 import { openCreatedKeys, openLine } from '../engine/conversation/conversation.ts'
@@ -16,9 +15,8 @@ import { doubted, doubtLine, forgetSessions, learn, mayStemFrom, shape } from '.
 import { keyIdOf } from '../engine/model/read-call.ts'
 import { type Span, slackMs } from '../engine/model/sessions.ts'
 import type { Answer, Call, Fact, Key, Problem, State, Terms, Verdict } from '../engine/model/state.ts'
-import { toHex, utf8 } from '../engine/signer/bytes.ts'
+import { utf8 } from '../engine/signer/bytes.ts'
 import { headerBytes, nonceOf, type Key as SigningKey, Unmakeable } from '../engine/signer/changed-call.ts'
-import { ofFewKeys } from '../engine/signer/hmac.ts'
 import { ed25519KeyPair } from '../engine/signer/pem.ts'
 import { type Random, shortName } from '../engine/signer/random.ts'
 import type { Exchange as ShownExchange, WireRequest } from '../engine/target.ts'
@@ -582,7 +580,6 @@ function tryRender(core: Core, step: CallStep): Rendered | null {
     uri,
     url: `${instance.baseUrl}/api`,
     operations,
-    ed25519: signQuickly,
     nextNonce: (kind: CallStep['nonce']) => nonceOf(kind, values),
     timestamp: () => Math.floor(clock.now() + core.sentOffset),
   }
@@ -601,11 +598,6 @@ function tryRender(core: Core, step: CallStep): Rendered | null {
     throw error
   }
 }
-
-const privateKeyOfSeed = ofFewKeys(toHex, (seed) => createPrivateKey(ed25519KeyPair(seed).privateKeyPem))
-
-/** Node signs in a tenth of the time that noble takes. sign.test.ts shows that both make the same signatures. */
-const signQuickly = (seed: Uint8Array, data: Uint8Array): Uint8Array => sign(null, data, privateKeyOfSeed(seed))
 
 function keyOf(member: unknown): SigningKey {
   const { id, secret, seed } = member as Value

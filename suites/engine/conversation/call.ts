@@ -1,12 +1,13 @@
 /** A call becomes bytes: its body is written, authorized and altered. */
 
+import { createPrivateKey, sign } from 'node:crypto'
 import { SuiteError } from '../errors.ts'
 import { defined, isObject } from '../json.ts'
 import type { Called } from '../judge/judge-case.ts'
 import { basicWords, readDeviations } from '../language/deviations.ts'
 import type { Auth, CallStep } from '../language/fixture-types.ts'
 import { cutLetterForms, bodyForms as sameJson } from '../signer/bodies.ts'
-import { utf8 } from '../signer/bytes.ts'
+import { sameBytes, toHex, utf8 } from '../signer/bytes.ts'
 import {
   authorize,
   type Change,
@@ -20,6 +21,9 @@ import {
   Unmakeable,
   writeCall,
 } from '../signer/changed-call.ts'
+import { ed25519Sign } from '../signer/ed25519.ts'
+import { ofFewKeys } from '../signer/hmac.ts'
+import { ed25519KeyPair } from '../signer/pem.ts'
 import { shortName } from '../signer/random.ts'
 import type { WireRequest } from '../target.ts'
 import { type Build, type Conversation, credentialFor, UnsendableCredentials, UnusableValue } from './conversation.ts'
@@ -117,7 +121,22 @@ export function write(
     nonce,
     write: (members: readonly Member[]) => writeBody(members, form),
   }
-  return writeCall(call, changes, settings)
+  return writeCall(call, changes, { ...settings, ed25519: signQuickly })
+}
+
+const nodeSigner = ofFewKeys(toHex, (seed) => ({
+  key: createPrivateKey(ed25519KeyPair(seed).privateKeyPem),
+  isWitnessed: false,
+}))
+
+/** Node signs in a tenth of the time that noble takes. Noble is the witness: the first signature of every key is made by both. */
+function signQuickly(seed: Uint8Array, data: Uint8Array): Uint8Array {
+  const signer = nodeSigner(seed)
+  const signature = sign(null, data, signer.key)
+  if (!signer.isWitnessed && !sameBytes(signature, ed25519Sign(seed, data)))
+    throw new Error('Node and noble make different ED25519 signatures')
+  signer.isWitnessed = true
+  return signature
 }
 
 function callerOf(auth: Auth, keyOf: (member: unknown) => Key): PlainCall['caller'] {
