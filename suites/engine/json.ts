@@ -20,7 +20,9 @@ export function membersIn(body: Uint8Array | undefined): JsonObject {
 
 /** The members that have a value: an optional member is left out rather than undefined. */
 export function defined<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never
+  const kept: JsonObject = {}
+  for (const [name, value] of Object.entries(members)) if (value !== undefined) kept[name] = value
+  return kept as never
 }
 
 /** Returns undefined if the text is not JSON, or nested too deep. */

@@ -67,6 +67,8 @@ function wordBegin(text: string, from: number): number {
 export interface Redactor {
   /** A secret that became known on the way: a token, the secret of a created key, a private key. */
   add(secret: string): void
+  /** Whether a secret was added before. */
+  knows(secret: string): boolean
   /** The text with every secret shortened beyond use. */
   text(text: string): string
 }
@@ -121,7 +123,7 @@ export function createRedactor(secrets: Iterable<string>): Redactor {
     const sorted = [...found].sort((one, other) => other.length - one.length)
     return fragments.cutOut(sorted.reduce(withoutSpelling, withoutPatterns(plain)))
   }
-  return { add, text }
+  return { add, knows: (secret) => known.has(secret), text }
 }
 
 /** Both sides of an exchange, line by line. */

@@ -485,7 +485,7 @@ function rememberSent({ redactor, instance, facts, createdKeys }: Line, { header
   if (redactor === null) return
   const params = secretParams.some((name) => mentions(body, name)) ? paramsIn(body) : {}
   const inParams = secretParams.map((name) => params[name]).filter((value) => typeof value === 'string')
-  const texts = [...credentialsIn(authorizationIn(headers)), ...inParams]
+  const texts = [...credentialsIn(authorizationIn(headers)), ...inParams].filter((text) => !redactor.knows(text))
   if (texts.length === 0) return
   const { settings, root } = instance
   const isId = (text: string): boolean => text === root.id || createdKeys.keys.some(({ id }) => id === text)

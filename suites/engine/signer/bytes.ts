@@ -33,7 +33,7 @@ export function percentDecoded(text: string): string {
 /** One character per byte (ISO 8859-1). */
 export function fromLatin1(bytes: Uint8Array): string {
   let text = ''
-  for (const byte of bytes) text += String.fromCharCode(byte)
+  for (let at = 0; at < bytes.length; at++) text += String.fromCharCode(bytes[at] ?? 0)
   return text
 }
 

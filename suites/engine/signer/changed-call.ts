@@ -242,6 +242,8 @@ function changerOf(changes: readonly Change[], operations: NamedOperations) {
   const used = new Set<Change>()
   const idle = new Set<Change>()
   const take = (field: string): readonly Change[] => {
+    // Most calls are right.
+    if (changes.length === 0) return changes
     const found = changes.filter((one) => one.field === field)
     for (const change of found) used.add(change)
     return found
@@ -364,7 +366,7 @@ function signedHeader(call: SignedCall, settings: CallSettings, changer: Changer
 
 function draftWith(right: Draft, changer: Changer): Draft {
   let draft = right
-  for (const [part, change] of Object.entries(partsOfDraft)) {
+  for (const [part, change] of changer.fields.length === 0 ? [] : Object.entries(partsOfDraft)) {
     if (!changer.fields.includes(part)) continue
     const text = (value: string): string => changer.text(part, value)
     draft = change(draft, { text, bytes: (value) => changer.bytes(part, value) }) ?? draft
