@@ -466,8 +466,14 @@ function idsRemovedBy({ body }: WireRequest, { cleanup }: Instance['settings']):
   return ids.map(([param]) => membersOf(params)[param]).filter((id) => typeof id === 'string')
 }
 
-const mentions = (body: Uint8Array, word: string): boolean =>
-  Buffer.from(body.buffer, body.byteOffset, body.byteLength).includes(word)
+let lastBody: { readonly body: Uint8Array; readonly text: string } = { body: new Uint8Array(0), text: '' }
+
+/** Whether a body contains a word. Several are looked for in the same body, so its text is kept. */
+function mentions(body: Uint8Array, word: string): boolean {
+  if (body !== lastBody.body)
+    lastBody = { body, text: Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString() }
+  return lastBody.text.includes(word)
+}
 
 /** The params of a body, which may be anything but JSON. */
 const paramsIn = (body: Uint8Array): JsonObject => membersOf(membersIn(body).params)
