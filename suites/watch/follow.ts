@@ -470,7 +470,7 @@ export function followTraffic(options: FollowOptions) {
         options.onJudged({
           observed,
           method: String(method ?? ''),
-          way: wayOf(read, undefined),
+          way: wayOf(read, state.keys.get(read.keyId ?? '')),
           key: read.keyId ?? keyOf(read.found?.pair),
           answer: isPost(observed) ? 'throttled' : 'no-call',
           isJudged: false,

@@ -53,7 +53,8 @@ function readPackaged() {
   const file = readPackageYaml(path).value as DeviationsFile
   const named = <Item>(items: { readonly [name: string]: Item }, name: string): Item => {
     const found = items[name]
-    if (found === undefined) throw new SuiteError('fixture', `Unknown operation "${name}" in "${path}"`)
+    if (found === undefined)
+      throw new SuiteError('fixture', `"${path}" has no operation "${name}"${suggestion(name, Object.keys(items))}`)
     return found
   }
   for (const names of Object.values(file.sets)) for (const name of names) named(file.text, name)
