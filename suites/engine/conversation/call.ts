@@ -132,7 +132,7 @@ const nodeSigner = ofFewKeys(toHex, (seed) => ({
 /** Node signs in a tenth of the time that noble takes. Noble is the witness: the first signature of every key is made by both. */
 function signQuickly(seed: Uint8Array, data: Uint8Array): Uint8Array {
   const signer = nodeSigner(seed)
-  // Changes of its bytes are told by text, and that of a Buffer leaves out what is not UTF-8.
+  // A slice of a Buffer shares its memory, and its text leaves out what is not UTF-8: changes to its bytes would go wrong.
   const signature = new Uint8Array(sign(null, data, signer.key))
   if (!signer.isWitnessed && !sameBytes(signature, ed25519Sign(seed, data)))
     throw new Error('Node and noble make different ED25519 signatures')
