@@ -1,9 +1,9 @@
 import { inject, test } from 'vitest'
-import { type RanCases, threadCases, type WorkerRequest } from './run/run.ts'
+import { type RanCases, threadCases, type ThreadRequest } from './run/run.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    request: WorkerRequest
+    request: ThreadRequest
   }
   interface TaskMeta {
     ran?: RanCases

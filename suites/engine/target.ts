@@ -129,8 +129,8 @@ export interface Instance {
    * @param heard is called with the index of each answer as soon as it is there
    */
   sendTogether(requests: WireRequest[], heard?: (index: number) => void): Promise<WireAnswer[]>
-  /** Closes the connections that were kept for a race: a target may not accept more besides them. */
-  endRaces?(): Promise<void>
+  /** Closes the connections that were kept for a race: a target may not accept more besides them. In memory there are none. */
+  endRaces?: (() => Promise<void>) | undefined
   close(): Promise<void>
 }
 

@@ -1,7 +1,7 @@
 /** The thread of a vitest worker that was started before vitest was loaded (threads.ts): it loads what the cases need meanwhile. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { init, runBaseTests, setupEnvironment } from 'vitest/worker'
-import { threadCases, type WorkerRequest } from './run.ts'
+import { threadCases, type ThreadRequest } from './run.ts'
 
 init({
   post: (message) => parentPort?.postMessage(message),
@@ -14,7 +14,7 @@ init({
 })
 
 // What goes wrong is reported when vitest asks for the cases.
-parentPort?.on('message', ({ request }: { request?: WorkerRequest }) => {
+parentPort?.on('message', ({ request }: { request?: ThreadRequest }) => {
   if (request !== undefined) threadCases(request).catch(() => {})
 })
 

@@ -152,14 +152,24 @@ const mayChangeTarget = ({ connection }: WireRequest): boolean =>
 /** Every wait and every call of the instance ends when the run is ended. */
 export function endedInstance(instance: Instance, { signal, leftMs }: Ending): Instance {
   const { clock } = instance
-  const underWay = new Set<Promise<unknown>>()
+  /** The calls under way, each with what ends it. */
+  const underWay = new Map<Promise<unknown>, () => void>()
   const call = <T>(requests: WireRequest[], send: () => Promise<T>, instead: { lost: T; notSent: T }): Promise<T> => {
     if (signal.aborted) return Promise.resolve(instead.notSent)
-    const made = send().finally(() => underWay.delete(made))
-    underWay.add(made)
-    const graceMs = requests.some(mayChangeTarget) ? finalAnswerGraceMs : 0
-    return untilAborted(made, instead.lost, signal, graceMs)
+    return new Promise((resolve, reject) => {
+      const made = send()
+      underWay.set(made, () => {
+        const graceMs = requests.some(mayChangeTarget) ? finalAnswerGraceMs : 0
+        if (graceMs === 0) resolve(instead.lost)
+        else setTimeout(() => resolve(instead.lost), graceMs).unref()
+      })
+      made.then(resolve, reject).finally(() => underWay.delete(made))
+    })
   }
+  const endCalls = (): void => {
+    for (const end of underWay.values()) end()
+  }
+  signal.addEventListener('abort', endCalls, { once: true })
   return {
     ...instance,
     clock: { now: () => clock.now(), controlled: clock.controlled, sleep: (ms) => clock.sleep(ms, signal), leftMs },
@@ -171,22 +181,10 @@ export function endedInstance(instance: Instance, { signal, leftMs }: Ending): I
       }),
     // Node aborts the whole process if a worker thread ends while a call is under way.
     close: async () => {
-      const calls = [...underWay]
+      const calls = [...underWay.keys()]
       await instance.close()
       await Promise.allSettled(calls)
+      signal.removeEventListener('abort', endCalls)
     },
   }
-}
-
-/** Resolves like the promise, or with `instead` this long after the signal is aborted. */
-function untilAborted<T>(awaited: Promise<T>, instead: T, signal: AbortSignal, graceMs: number): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const end = (): void => {
-      if (graceMs === 0) resolve(instead)
-      else setTimeout(() => resolve(instead), graceMs).unref()
-    }
-    if (signal.aborted) end()
-    signal.addEventListener('abort', end, { once: true })
-    awaited.then(resolve, reject).finally(() => signal.removeEventListener('abort', end))
-  })
 }

@@ -23,7 +23,7 @@ import { cleanUpLimitMs, openEndings } from './ending.ts'
 import { asEntries, workAtTarget } from './keys.ts'
 import type { RunOptions, TargetOptions } from './options.ts'
 import type { planRun } from './plan.ts'
-import type { RanCases, WorkerRequest } from './run.ts'
+import type { RanCases, ThreadRequest, WorkerRequest } from './run.ts'
 import type { startThreads } from './threads.ts'
 import { hearWorkers } from './worker.ts'
 
@@ -292,9 +292,10 @@ function runInWorkers(suite: SuiteRun, asked: WorkerRequest, endings: Endings): 
   let stopHearing = (): void => {}
   const run = async (hear: RunListener): Promise<RanCases[]> => {
     stopHearing = hearWorkers(request.channel, ending, hear)
-    early.begin(request, workers, (error) => lost.push(error.message))
+    const sent = { ...request, corpus: JSON.stringify(request.corpus) }
+    early.begin(sent, workers, (error) => lost.push(error.message))
     const here = threads > workers ? [runHere(request, ending, hear)] : []
-    return (await Promise.all([runVitest(request, { folder, workers, early }), ...here])).flat()
+    return (await Promise.all([runVitest(sent, { folder, workers, early }), ...here])).flat()
   }
   return runCases(suite, request, endings, { run, lost }).finally(() => {
     stopHearing()
@@ -350,11 +351,11 @@ async function runHere(request: WorkerRequest, ending: Endings['cases'], listene
 }
 
 async function runVitest(
-  request: WorkerRequest,
+  request: ThreadRequest,
   place: { folder: string; workers: number; early: SuiteRun['threads'] },
 ): Promise<RanCases[]> {
   const vitest = await startVitest(place)
-  // As an option it would be copied twice more, with all scenarios.
+  // As an option it would be copied twice more.
   vitest.provide('request', request)
   return ranIn(await vitest.start().finally(() => vitest.close()))
 }

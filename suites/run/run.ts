@@ -249,6 +249,9 @@ export interface WorkerRequest
   endsAtMs?: number | null
 }
 
+/** The same, as it is sent: a text is copied from thread to thread in no time, a corpus is not. */
+export type ThreadRequest = Omit<WorkerRequest, 'corpus'> & { corpus: string }
+
 /** What came of a part of the cases, besides their outcomes. */
 export interface RanCases {
   /** What the suite itself could not do: never a defect of the target. */
@@ -305,8 +308,8 @@ let begun: Promise<RanCases> | undefined
  * Runs the cases that the main thread asks of this worker thread, which begins with them at the first call: until vitest is loaded and waits for
  * them, a third can have ended.
  */
-export function threadCases(request: WorkerRequest): Promise<RanCases> {
-  begun ??= runInThread(request)
+export function threadCases({ corpus, ...request }: ThreadRequest): Promise<RanCases> {
+  begun ??= runInThread({ ...request, corpus: JSON.parse(corpus) })
   return begun
 }
 

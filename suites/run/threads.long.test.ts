@@ -72,8 +72,8 @@ test('a thread tells the cases of an interrupted run that have ended, though vit
   const corpus = await openCorpus()
   const items = allItems(corpus).map(({ key }) => key)
   const taken = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
-  const request = { url: null, corpus, allow: [], items, taken, seed: 1, unique: 'u', channel: 'threads-test' }
-  expect(await threadCases(request)).toEqual({ defects: [], stopped: ending.reason })
+  const request = { url: null, allow: [], items, taken, seed: 1, unique: 'u', channel: 'threads-test' }
+  expect(await threadCases({ ...request, corpus: JSON.stringify(corpus) })).toEqual({ defects: [], stopped: ending.reason })
   await vi.waitFor(() => expect(passed).not.toEqual([]), { timeout: 600_000 })
   expect(passed.length).toBeLessThan(items.length)
   close()

@@ -6,7 +6,7 @@ import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import type { PoolWorker } from 'vitest/node'
 import type { RunOptions } from './options.ts'
-import type { WorkerRequest } from './run.ts'
+import type { ThreadRequest } from './run.ts'
 
 /** More threads would mostly load the suite. */
 const mostThreads = 4
@@ -23,7 +23,7 @@ export function startThreads({ target, plan, only, failed }: Pick<RunOptions, 't
     /** How many threads a run may use, this one included. */
     most,
     /** Lets as many threads as vitest will take begin with the cases. @param onLost called if one of them fails before it is taken */
-    begin: (request: WorkerRequest, workers: number, onLost: (error: Error) => void): void => {
+    begin: (request: ThreadRequest, workers: number, onLost: (error: Error) => void): void => {
       for (const one of early.filter(({ isFree }) => isFree()).slice(0, workers)) one.begin(request, onLost)
     },
     /** A thread that nobody has taken, as vitest wants it; undefined if there is none. */
@@ -56,7 +56,7 @@ function startThread(what: 'bundled' | 'url') {
   thread.unref()
   return {
     isFree: (): boolean => isFree,
-    begin(request: WorkerRequest, lost: (error: Error) => void): void {
+    begin(request: ThreadRequest, lost: (error: Error) => void): void {
       onLost = lost
       thread.postMessage({ request })
     },

@@ -49,9 +49,10 @@ const mostHeaderBytes = 8 * 1024
 export function openInProcess(
   options: MemoryOptions,
   wire: Pick<Instance, 'send' | 'sendTogether'>,
-): Pick<Instance, 'send' | 'sendTogether'> {
+): Pick<Instance, 'send' | 'sendTogether'> & { endRaces: undefined } {
   const send = openHandler(options)
   return {
+    endRaces: undefined,
     send: (request) => (needsConnection(request) ? wire.send(request) : afterOthers(() => send(request))),
     sendTogether: (requests, heard) =>
       requests.some(needsConnection) ? wire.sendTogether(requests, heard) : atOnce(send, requests, heard),

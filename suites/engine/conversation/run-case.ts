@@ -422,7 +422,8 @@ async function performTogether(talk: Conversation, step: CallStep, names: Names)
       ...racers.map((one) => callSpec(talk, race, one)),
       ...others.map((one) => callSpec(talk, one, inRound)),
     ].map((spec) => ({ ...spec, warmConnection: connections === 'warm', sharedBy }))
-    if (connections === 'warm') await warmUp(talk, specs.length)
+    // In memory there is nothing to warm up.
+    if (connections === 'warm' && talk.instance.endRaces !== undefined) await warmUp(talk, specs.length)
     const made = await makeCalls(talk, specs)
     await talk.instance.endRaces?.()
     const judged = made.slice(0, racers.length)

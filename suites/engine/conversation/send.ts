@@ -188,7 +188,7 @@ export function keyCalledWith({ headers, body }: WireRequest): Pick<KeyTries, 'i
 
 /** The value of the Authorization header; an empty text without one. */
 const authorizationIn = (headers: WireRequest['headers']): string =>
-  headers.find(([name]) => name.toLowerCase() === 'authorization')?.[1] ?? ''
+  headers.find(([name]) => name.length === 13 && name.toLowerCase() === 'authorization')?.[1] ?? ''
 
 /** The number of created keys that the interface allows (part 8); the initial key may count. */
 const leastKeyLimit = 9
@@ -537,7 +537,7 @@ function noteDate(
   if (facts.wrongDateMs !== undefined) return
   const known = facts.offset
   const now = narrowOffset(known, date, ours.sentAtMs, ours.answeredAtMs)
-  if (now === undefined) return
+  if (now === known || now === undefined) return
   facts.offset = now
   const jumpMs = known === undefined ? 0 : Math.max(now.earliestMs - known.latestMs, known.earliestMs - now.latestMs)
   if (jumpMs > leastJumpMs) facts.clockJumps += 1

@@ -280,9 +280,10 @@ async function endedSessions(
   const isSuspected = stops.some(
     ({ kind, proves }) => kind === 'broke' && proves.some((id) => ofRemovedSessions.includes(id)),
   )
+  if (!isSuspected) return undefined
   const sessions = sessionsOf(taken)
   const [newest] = sessions.slice(-1)
-  if (!isSuspected || newest === undefined || talk.run.stopping.reason !== null) return undefined
+  if (newest === undefined || talk.run.stopping.reason !== null) return undefined
   const isEnded = async ({ token }: GrantedSession): Promise<boolean> => {
     const quiet = withoutModel(talk)
     const called = await listSolutions(quiet, { token })

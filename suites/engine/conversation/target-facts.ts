@@ -112,6 +112,9 @@ export function narrowOffset(
     earliestMs: dateMs - answeredAtMs,
     latestMs: dateMs + resolutionMs - sentAtMs,
   })
+  // Most answers show nothing new.
+  const isWithin = known !== undefined && known.earliestMs >= dateMs - answeredAtMs
+  if (isWithin && !known.onlyMinutes && known.latestMs <= dateMs + dateResolutionMs - sentAtMs) return known
   const onlyMinutes = dateMs % minuteMs === 0 && (known === undefined || known.onlyMinutes === true)
   const seen: ClockOffset = { ...within(dateResolutionMs), ...(onlyMinutes ? { onlyMinutes } : {}) }
   if (known === undefined) return seen
