@@ -19,7 +19,7 @@ interface Bundle {
 }
 
 const bundles: readonly Bundle[] = [
-  { entries: ['scenarios.suite', 'run/early-thread'], folder: 'worker' },
+  { entries: ['run/early-thread'], folder: 'worker' },
   {
     entries: ['cli', 'commands/console', 'run/ending'],
     folder: 'command-line',

@@ -1,18 +1,33 @@
-import { inject, test } from 'vitest'
-import { type RanCases, threadCases, type ThreadRequest } from './run/run.ts'
+/**
+ * Every case as a test of vitest, against the bundled server or the one at SVC_URL (its key in SVC_KEY_ID and SVC_KEY_SECRET). SVC_FLAGS holds
+ * further flags of `run`, as in `--disposable`. The command makes the run, so that created keys are removed and noted as always.
+ */
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { packageRoot } from './engine/language/package-root.ts'
+import type { Report } from './report/report.ts'
 
-declare module 'vitest' {
-  export interface ProvidedContext {
-    request: ThreadRequest
-  }
-  interface TaskMeta {
-    ran?: RanCases
-  }
-}
+const bin = join(packageRoot, 'dist', 'suites', 'bin.js')
+const flags = process.env.SVC_FLAGS?.split(' ').filter((flag) => flag !== '') ?? []
+const { stdout, stderr } = await promisify(execFile)(process.execPath, [bin, 'run', '--report', 'json', ...flags], {
+  maxBuffer: 2 ** 30,
+}).catch((ended: { stdout: string; stderr: string }) => ended)
+if (stdout === '') throw new Error(stderr)
+const report: Report = JSON.parse(stdout)
 
-const request = inject('request')
+for (const { key, verdict, problem } of report.cases)
+  test(key, ({ skip }) => {
+    if (verdict === 'failed' || verdict === 'blocked') throw new Error(problem?.message ?? verdict)
+    skip(verdict !== 'passed' && verdict !== 'warned', problem?.message)
+  })
 
-/** The thread tells the outcomes itself, so vitest only waits for its end. */
-test(`cases of the ${request.url === null ? 'bundled server' : 'target'}`, async ({ task }) => {
-  task.meta.ran = await threadCases(request)
+for (const { requirement, message } of report.findings)
+  test(`the model of the document: ${requirement}`, () => {
+    throw new Error(message)
+  })
+
+test('the whole run', () => {
+  expect(report.exitCode, stderr).toBe(0)
 })

@@ -70,7 +70,7 @@ for (const name of ['TMPDIR', 'TMP', 'TEMP']) process.env[name] = folder
 export default defineConfig({
   root,
   test: {
-    include: ['mock-server/**/*.test.ts', 'suites/**/*.test.ts', 'scripts/**/*.test.ts'],
+    include: ['mock-server/**/*.test.ts', 'suites/**/*.test.ts', 'scripts/**/*.test.ts', 'suites/*.suite.ts'],
     exclude: ['**/node_modules/**', 'dist/**'],
     // The record of created keys of a test is not for the user who runs it.
     env: { XDG_STATE_HOME: join(folder, 'state') },

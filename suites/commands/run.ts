@@ -163,11 +163,8 @@ function baselineSentence(file: string, before: readonly KnownEntry[], after: re
 /** The time to write remaining output to a pipe. In ms. */
 const stuckProcessMs = 1000
 
-/** A worker that does not end would keep the process alive, and vitest may still set another exit code. */
+/** A worker that does not end would keep the process alive. */
 function leaveStuckWorker(exitCode: number): void {
-  process.on('exit', () => {
-    process.exitCode = exitCode
-  })
   setTimeout(() => process.exit(exitCode), stuckProcessMs).unref()
 }
 

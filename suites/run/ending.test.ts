@@ -3,7 +3,6 @@ import type { WireAnswer } from '../engine/target.ts'
 import { madeUpTarget, noCorpus } from '../self/made-up-target.ts'
 import { createEnding, endedTarget, openEndings } from './ending.ts'
 import { runRequested } from './run.ts'
-import { hearWorkers, openWorkerSide } from './worker.ts'
 
 const call = { method: 'POST', path: '/api', headers: [], body: new Uint8Array() }
 
@@ -68,23 +67,6 @@ test('a deadline shows how much time is left', () => {
   expect(createEnding(performance.timeOrigin + performance.now() + 60_000).leftMs()).toBeGreaterThan(50_000)
 })
 
-test('a worker learns of the end, even if it starts late, and the main thread of the events', async () => {
-  const ending = createEnding()
-  const kinds: string[] = []
-  const close = hearWorkers('ending-test', ending, ({ kind }) => kinds.push(kind))
-  const openSide = () => openWorkerSide({ channel: 'ending-test', endsAtMs: null })
-  const early = openSide()
-  early.listener({ kind: 'key-noted', entry: { intend: 'a key' } })
-  ending.end({ kind: 'interrupted', during: 'run' })
-  const late = openSide()
-  const heard = new Promise<void>((resolve) => late.ending.onEnd(() => resolve()))
-  await heard
-  expect([early.ending.reason, late.ending.reason]).toEqual([ending.reason, ending.reason])
-  for (const end of [early.close, late.close]) end()
-  await vi.waitFor(() => expect(kinds).toEqual(['key-noted']), { timeout: 600_000 })
-  close()
-})
-
 test('with a limit of time the cases end early enough for the clean-up', () => {
   const { cases, cleanUp, stop } = openEndings({ timeoutSeconds: 60, cleanUpMs: 10_000 })
   stop()
@@ -96,7 +78,7 @@ test('a run that ends before its first call leaves no bundled server, which woul
   const before = servers()
   const ending = createEnding()
   ending.end({ kind: 'time' })
-  const request = { url: null, corpus: noCorpus, allow: [], items: [], seed: 1, unique: 'u', channel: 'c' }
+  const request = { url: null, corpus: noCorpus, allow: [], items: [], seed: 1, unique: 'u' }
   await expect(runRequested(request, { ending, listener: () => {} })).rejects.toThrow('ended')
   await vi.waitFor(() => expect(servers()).toBe(before), { timeout: 600_000 })
 })

@@ -158,11 +158,13 @@ export function endedInstance(instance: Instance, { signal, leftMs }: Ending): I
     if (signal.aborted) return Promise.resolve(instead.notSent)
     return new Promise((resolve, reject) => {
       const made = send()
-      underWay.set(made, () => {
+      const end = (): void => {
         const graceMs = requests.some(mayChangeTarget) ? finalAnswerGraceMs : 0
         if (graceMs === 0) resolve(instead.lost)
         else setTimeout(() => resolve(instead.lost), graceMs).unref()
-      })
+      }
+      underWay.set(made, end)
+      if (signal.aborted) end()
       made.then(resolve, reject).finally(() => underWay.delete(made))
     })
   }

@@ -1,9 +1,5 @@
-/** One run in the main thread: preflight, cases (in workers, some of a bundled run here), model, clean-up, report. This thread outlives the workers. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+/** One run in the main thread: preflight, cases (in threads, some of a bundled run here), model, clean-up, report. This thread outlives the workers. */
 import { setFlagsFromString } from 'node:v8'
-import type { TestRunResult, Vitest } from 'vitest/node'
 import { fillsPlaces, hasRace, type Item, skipItem } from '../engine/conversation/cases.ts'
 import { type CreatedKeysEntry, openCreatedKeys, type RunListener } from '../engine/conversation/conversation.ts'
 import { offsetMs, type TargetFacts } from '../engine/conversation/target-facts.ts'
@@ -23,9 +19,8 @@ import { cleanUpLimitMs, openEndings } from './ending.ts'
 import { asEntries, workAtTarget } from './keys.ts'
 import type { RunOptions, TargetOptions } from './options.ts'
 import type { planRun } from './plan.ts'
-import type { RanCases, ThreadRequest, WorkerRequest } from './run.ts'
+import type { RanCases, WorkerRequest } from './run.ts'
 import type { startThreads } from './threads.ts'
-import { hearWorkers } from './worker.ts'
 
 /** One run, after its options and files were read. */
 interface SuiteRun {
@@ -84,7 +79,6 @@ export async function runSuite(suite: SuiteRun): Promise<SuiteResult> {
     unique,
     trace,
     bail: bail === null ? null : { failures: bail, met: sharedCount(), known },
-    channel: `svc-conformance-${process.pid}-${unique}`,
     endsAtMs: endings.cases.endsAtMs,
   }
   try {
@@ -227,14 +221,12 @@ async function runWithModel(
   if (goesOn) await waitUntilKeysWork(target, later, ending)
   // Starting a worker takes longer than these few cases.
   const last = goesOn
-    ? await runCases(heard, later, endings, {
-        run: async (hear) => [
-          await runHere(later, ending, (event) => {
-            if (event.kind === 'key-noted') listener(event)
-            hear(event)
-          }),
-        ],
-      })
+    ? await runCases(heard, later, endings, async (hear) => [
+        await runHere(later, ending, (event) => {
+          if (event.kind === 'key-noted') listener(event)
+          hear(event)
+        }),
+      ])
     : { ...first, outcomes: notReached(suite, filling, ending.reason), defects: [] }
   if (goesOn) model.giveWay()
   const exploration = await model.finish()
@@ -270,50 +262,30 @@ const nothingRan: CasesResult = { outcomes: [], facts: null, stopped: null, defe
 /** How long to wait for the workers after a run was ended; their calls and waits end at once. In ms. */
 const graceMs = 2000
 
-/**
- * Runs the cases in vitest workers, and in this thread, too, where the workers need help. The vitest configuration of a user's project is not
- * read.
- */
+/** Runs the cases in threads, and in this thread, too, where they need help. */
 function runInWorkers(suite: SuiteRun, asked: WorkerRequest, endings: Endings): Promise<CasesResult> {
   const request = { ...asked, taken: sharedCount() }
   // Optimizing takes a quarter of the processor time of a bundled run, which ends before most of it pays off: only code that runs fifteen
   // times as long as usual is worth it, such as hashing.
   if (request.url === null) setFlagsFromString('--interrupt-budget=1000000')
-  // The report decides the exit code.
-  const exitCode = process.exitCode
   const { cases: ending } = endings
-  const early = suite.threads
-  const threads = threadsFor(request, early.most)
-  // This thread is one of the threads, because starting a worker takes as long as many cases.
-  const workers = Math.max(1, threads - 1)
-  const folder = makeSuiteFolder(workers)
-  /** Why threads ended before vitest took them. Those that had begun with no case are missed by nobody. */
-  const lost: string[] = []
-  let stopHearing = (): void => {}
-  const run = async (hear: RunListener): Promise<RanCases[]> => {
-    stopHearing = hearWorkers(request.channel, ending, hear)
+  const { threads } = suite
+  const wanted = threadsFor(request, threads.most)
+  const workers = Math.min(Math.max(1, wanted - 1), threads.count)
+  return runCases(suite, request, endings, async (listener) => {
     const sent = { ...request, corpus: JSON.stringify(request.corpus) }
-    early.begin(sent, workers, (error) => lost.push(error.message))
-    const here = threads > workers ? [runHere(request, ending, hear)] : []
-    return (await Promise.all([runVitest(sent, { folder, workers, early }), ...here])).flat()
-  }
-  return runCases(suite, request, endings, { run, lost }).finally(() => {
-    stopHearing()
-    rmSync(folder, { recursive: true, force: true })
-    process.exitCode = exitCode
+    const there = threads.begin(sent, workers, { ending, listener })
+    const here = wanted > workers ? [runHere(request, ending, listener)] : []
+    return Promise.all([...there, ...here])
   })
 }
 
-/**
- * Collects the results of cases that run in some threads.
- *
- * @param parts `lost`: why threads ended before vitest took them
- */
+/** Collects the results of cases that run in some threads. */
 async function runCases(
   { planned, listener }: Pick<SuiteRun, 'planned' | 'listener'>,
   { items, facts = null }: WorkerRequest,
   { cases: ending, cleanUp }: Endings,
-  { run, lost = [] }: { run: (hear: RunListener) => Promise<RanCases[]>; lost?: readonly string[] },
+  run: (hear: RunListener) => Promise<RanCases[]>,
 ): Promise<CasesResult> {
   const outcomes = new Map<string, CaseOutcome>()
   /** A worker has had its time to end, or the user presses Ctrl-C again. */
@@ -330,8 +302,7 @@ async function runCases(
   const defects = (ran ?? []).flatMap((part) => part.defects)
   const stopped = ending.reason ?? ran?.find((part) => part.stopped !== null)?.stopped ?? null
   const missing = planned.selected.filter(({ key }) => items.includes(key) && !outcomes.has(key))
-  if (missing.length > 0 && defects.length === 0)
-    defects.push(...(lost.length > 0 ? lost : ['a thread ended before its cases did']))
+  if (missing.length > 0 && defects.length === 0) defects.push('a thread ended before its cases did')
   return {
     outcomes: [...outcomes.values(), ...notReached({ planned }, missing, stopped)],
     facts,
@@ -350,89 +321,12 @@ async function runHere(request: WorkerRequest, ending: Endings['cases'], listene
   }))
 }
 
-async function runVitest(
-  request: ThreadRequest,
-  place: { folder: string; workers: number; early: SuiteRun['threads'] },
-): Promise<RanCases[]> {
-  const vitest = await startVitest(place)
-  // As an option it would be copied twice more.
-  vitest.provide('request', request)
-  return ranIn(await vitest.start().finally(() => vitest.close()))
-}
-
-function ranIn({ testModules, unhandledErrors }: TestRunResult): RanCases[] {
-  const errors = testModules.flatMap((module) => module.errors())
-  const tests = testModules.flatMap((module) => [...module.children.allTests()])
-  const failed = tests.flatMap((test) => {
-    const result = test.result()
-    return result.state === 'failed' ? `${test.name}: ${result.errors[0]?.message ?? 'no reason given'}` : []
-  })
-  // A thread that vitest had taken died, or threw outside of its cases.
-  const ofThreads = (unhandledErrors as Error[]).map(({ message, cause }) => (cause as Error)?.message ?? message)
-  const defects = [...errors.map(({ message }) => message), ...failed, ...ofThreads]
-  return [{ defects, stopped: null }, ...tests.flatMap((test) => test.meta().ran ?? [])]
-}
-
 /** The minimum number of cases for one more thread; fewer finish before it is ready. */
 const leastCases = 100
 
 /** Cases against the bundled server share nothing and run in several threads. Cases on one server run in one. */
 function threadsFor({ url, items }: WorkerRequest, most: number): number {
   return url !== null ? 1 : Math.max(1, Math.min(most, Math.floor(items.length / leastCases)))
-}
-
-/**
- * Creates a folder with one suite for each worker, which loads the real one, by an address of its own because a thread that runs two of
- * them would not load it again. vitest treats paths as patterns and URLs, so it must not see the path of this package, which may contain
- * any character.
- */
-function makeSuiteFolder(workers: number): string {
-  const folder = mkdtempSync(join(tmpdir(), 'svc-conformance-suite-'))
-  const suite = new URL(`../scenarios.suite.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url).href
-  for (let part = 0; part < workers; part += 1)
-    writeFileSync(join(folder, `part-${part}.suite.mjs`), `import ${JSON.stringify(`${suite}?part=${part}`)}\n`)
-  return folder
-}
-
-async function startVitest({ folder, workers, early }: Parameters<typeof runVitest>[1]): Promise<Vitest> {
-  const { createVitest, ThreadsPoolWorker } = await import('vitest/node')
-  return keepSignals(() =>
-    createVitest(
-      'test',
-      {
-        root: folder,
-        config: false,
-        include: ['*.suite.mjs'],
-        exclude: [],
-        pool: { name: 'early', createPoolWorker: (asked) => early.take() ?? new ThreadsPoolWorker(asked) },
-        isolate: false,
-        fileParallelism: workers > 1,
-        maxWorkers: workers,
-        watch: false,
-        testTimeout: 0,
-        hookTimeout: 0,
-        // What vitest returns is read.
-        reporters: [{}],
-        // Everything is already compiled; transforming it again would take half a second.
-        server: { deps: { external: [/./] } },
-        silent: true,
-      },
-      { cacheDir: join(tmpdir(), 'svc-conformance-vite'), logLevel: 'silent', clearScreen: false },
-    ),
-  )
-}
-
-/** Keeps vitest from handling signals: it exits within a millisecond, but a run must first remove what it created. */
-async function keepSignals<T>(start: () => Promise<T>): Promise<T> {
-  const refuse = (event: string | symbol, listener: (...args: unknown[]) => void): void => {
-    if (event === 'SIGINT' || event === 'SIGTERM') queueMicrotask(() => process.removeListener(event, listener))
-  }
-  process.on('newListener', refuse)
-  try {
-    return await start()
-  } finally {
-    process.removeListener('newListener', refuse)
-  }
 }
 
 // The report.

@@ -1,7 +1,4 @@
-/**
- * The one place where a run is put together. The command runs it in vitest workers and in the main thread; plain vitest and the self-tests run it in their own
- * process.
- */
+/** The one place where a run is put together: in the threads of the command, and in tests and programs with a target of their own. */
 import { allItems, type Item, looksBack, orderItems, skipItem, unjudged } from '../engine/conversation/cases.ts'
 import {
   type Conversation,
@@ -30,10 +27,9 @@ import type { KnownEntry } from '../report/report.ts'
 import type { UrlTargetOptions } from '../targets/url.ts'
 import { type Capabilities, safetyClasses, testKeysMade, whyNotRun } from './capabilities.ts'
 import { type Ending, endedTarget } from './ending.ts'
-import { recordKeys, removeKeys } from './keys.ts'
+import { type recordKeys, removeKeys } from './keys.ts'
 import { preflight } from './preflight.ts'
 import { createBoard } from './schedule.ts'
-import { openWorkerSide } from './worker.ts'
 
 interface RunSetup
   extends Pick<Run, 'target' | 'corpus' | 'unique'>,
@@ -243,14 +239,9 @@ export interface WorkerRequest
   keyRecord?: Parameters<typeof recordKeys>[0] | null
   /** How many items all threads have taken, in one Int32 that they share. */
   taken?: SharedArrayBuffer
-  /** The name of the channel between the threads. */
-  channel: string
   /** When the run must end, on the monotonic clock; null: no limit. */
   endsAtMs?: number | null
 }
-
-/** The same, as it is sent: a text is copied from thread to thread in no time, a corpus is not. */
-export type ThreadRequest = Omit<WorkerRequest, 'corpus'> & { corpus: string }
 
 /** What came of a part of the cases, besides their outcomes. */
 export interface RanCases {
@@ -300,30 +291,6 @@ export async function runRequested(request: WorkerRequest, { ending, listener }:
     await run.end()
   }
   return { defects, stopped: run.stopReason() }
-}
-
-let begun: Promise<RanCases> | undefined
-
-/**
- * Runs the cases that the main thread asks of this worker thread, which begins with them at the first call: until vitest is loaded and waits for
- * them, a third can have ended.
- */
-export function threadCases({ corpus, ...request }: ThreadRequest): Promise<RanCases> {
-  begun ??= runInThread({ ...request, corpus: JSON.parse(corpus) })
-  return begun
-}
-
-async function runInThread(request: WorkerRequest): Promise<RanCases> {
-  const { keyRecord = null } = request
-  const noteKeys = keyRecord === null ? () => {} : recordKeys(keyRecord)
-  const side = openWorkerSide(request)
-  return runRequested(request, {
-    ending: side.ending,
-    listener: (event) => {
-      noteKeys(event)
-      side.listener(event)
-    },
-  }).finally(side.close)
 }
 
 async function openRequested(request: WorkerRequest, listened: Listened): Promise<OpenRun> {
@@ -440,7 +407,7 @@ export interface RunAllOptions extends Pick<RunSetup, 'target' | 'corpus' | 'lis
   isLast?: (outcome: CaseOutcome) => boolean
 }
 
-/** Runs every item in this process, without vitest: for self-tests and for programs with their own target. */
+/** Runs every item in this thread: for self-tests and for programs with their own target. */
 export async function runAll(options: RunAllOptions): Promise<CaseOutcome[]> {
   const { target, corpus, items = allItems(options.corpus), seed = 1 } = options
   const run = await openRun({

@@ -2,39 +2,35 @@ import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Worker } from 'node:worker_threads'
-import { expect, test, vi } from 'vitest'
+import { MessageChannel, Worker } from 'node:worker_threads'
+import { expect, test } from 'vitest'
 import { allItems } from '../engine/conversation/cases.ts'
+import type { RunEvent } from '../engine/conversation/conversation.ts'
 import { packageRoot } from '../engine/language/package-root.ts'
 import { runBuilt } from '../self/printed-by.ts'
 import { openCorpus } from './corpus-cache.ts'
-import { createEnding } from './ending.ts'
-import { threadCases } from './run.ts'
+import type { RanCases } from './run.ts'
 import { startThreads } from './threads.ts'
-import { hearWorkers } from './worker.ts'
+import { runInThread } from './worker.ts'
 
-test.each(['bundled', 'url'])('the compiled thread for a %s run loads, and answers vitest', async (what) => {
+test.each(['bundled', 'url'])('the compiled thread for a %s run loads', async (what) => {
   const thread = new Worker(join(packageRoot, 'dist', 'suites', 'run', 'early-thread.js'), { workerData: what })
-  thread.postMessage({ __vitest_worker_request__: true, type: 'stop' })
   // `once` rejects if the thread fails.
-  expect(await once(thread, 'message')).toMatchObject([{ type: 'stopped' }])
-  await thread.terminate()
+  await once(thread, 'online')
+  thread.postMessage({ corpus: 'no corpus' })
+  await expect(once(thread, 'exit')).rejects.toThrow('not valid JSON')
 })
 
-test.each(['start', 'run'])(
-  'a thread that dies when vitest asks it to %s is told at once, with the cause',
-  async (asked) => {
-    const preload = join(mkdtempSync(join(tmpdir(), 'svc-thread-')), 'preload.cjs')
-    const die = `(message) => { if (message.type === '${asked}') throw new Error('it died at ${asked}') }`
-    writeFileSync(preload, `require('node:worker_threads').parentPort?.on('message', ${die})`)
-    const { code, stderr } = await runBuilt(['run', '--only', 'basic'], {
-      env: { NODE_OPTIONS: `--require=${preload}` },
-    })
-    // A thread that says nothing is given up after a minute, without a cause.
-    expect(stderr).toContain(`The suite itself failed, which is a defect of the suite: it died at ${asked}`)
-    expect(code).toBe(2)
-  },
-)
+test.each(['throw new Error("it died")', 'process.exit(7)'])('a thread that dies is told at once: %s', async (die) => {
+  const preload = join(mkdtempSync(join(tmpdir(), 'svc-thread-')), 'preload.cjs')
+  writeFileSync(preload, `require('node:worker_threads').parentPort?.on('message', () => { ${die} })`)
+  const { code, stderr } = await runBuilt(['run', '--only', 'basic'], {
+    env: { NODE_OPTIONS: `--require=${preload}` },
+  })
+  const why = die.startsWith('throw') ? 'it died' : 'a thread ended with exit code 7 before its cases did'
+  expect(stderr).toContain(`The suite itself failed, which is a defect of the suite: ${why}`)
+  expect(code).toBe(2)
+})
 
 test('--bail counts the failures of all threads together', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-thread-'))
@@ -55,26 +51,32 @@ test('--bail counts the failures of all threads together', async () => {
   expect(summary.failed).toBeLessThan(60)
 })
 
-test('where nothing is compiled, vitest starts threads of its own', () => {
+test('where nothing is compiled, no thread is started', async () => {
   const threads = startThreads({ target: null, plan: false, only: [], failed: null })
-  expect(threads.take()).toBeUndefined()
-  threads.close()
+  expect(threads).toMatchObject({ most: 1, count: 0 })
+  await threads.close()
 })
 
-test('a thread tells the cases of an interrupted run that have ended, though vitest has not asked for them', async () => {
-  const ending = createEnding()
-  const passed: string[] = []
-  const close = hearWorkers('threads-test', ending, (event) => {
-    if (event.kind !== 'case-ended') return
-    ending.end({ kind: 'interrupted', during: 'run' })
-    if (event.outcome.verdict === 'passed') passed.push(event.outcome.key)
-  })
+test('a thread tells the cases of an interrupted run that have ended, before its own end', async () => {
+  const { port1: port, port2: main } = new MessageChannel()
   const corpus = await openCorpus()
   const items = allItems(corpus).map(({ key }) => key)
   const taken = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
-  const request = { url: null, allow: [], items, taken, seed: 1, unique: 'u', channel: 'threads-test' }
-  expect(await threadCases({ ...request, corpus: JSON.stringify(corpus) })).toEqual({ defects: [], stopped: ending.reason })
-  await vi.waitFor(() => expect(passed).not.toEqual([]), { timeout: 600_000 })
+  const passed: string[] = []
+  const ran = new Promise((resolve) => {
+    main.on('message', ({ events = [], ran }: { events?: RunEvent[]; ran?: RanCases }) => {
+      for (const event of events) {
+        if (event.kind !== 'case-ended') continue
+        main.postMessage({ kind: 'interrupted', during: 'run' })
+        if (event.outcome.verdict === 'passed') passed.push(event.outcome.key)
+      }
+      if (ran !== undefined) resolve(ran)
+    })
+  })
+  const request = { url: null, allow: [], items, taken, seed: 1, unique: 'u', corpus: JSON.stringify(corpus) }
+  await runInThread(request, port)
+  expect(await ran).toEqual({ defects: [], stopped: { kind: 'interrupted', during: 'run' } })
+  expect(passed).not.toEqual([])
   expect(passed.length).toBeLessThan(items.length)
-  close()
+  main.close()
 })

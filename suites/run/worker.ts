@@ -1,42 +1,35 @@
-/** What the main thread and the threads of a run tell one another. In memory only: an entry about a created key holds its secret. */
-import { BroadcastChannel } from 'node:worker_threads'
+/** What a thread that runs cases tells the main thread. In memory only: an entry about a created key holds its secret. */
 import type { RunEvent, RunListener } from '../engine/conversation/conversation.ts'
 import type { StopReason } from '../engine/judge/problem.ts'
-import { createEnding, type Ending } from './ending.ts'
+import { createEnding } from './ending.ts'
+import { recordKeys } from './keys.ts'
+import { type RanCases, runRequested, type WorkerRequest } from './run.ts'
 
-type Message =
-  | { kind: 'worker-ready' }
-  | { kind: 'run-ended'; reason: StopReason }
-  | { kind: 'events'; events: RunEvent[] }
+/** A request as it is sent: a text is copied from thread to thread in no time, a corpus is not. */
+export type ThreadRequest = Omit<WorkerRequest, 'corpus'> & { corpus: string }
 
-function openChannel(
-  name: string,
-  onMessage: (message: Message) => void,
-): { tell(message: Message): void; close(): void } {
-  const channel = new BroadcastChannel(name)
-  channel.onmessage = (event: unknown) => onMessage((event as { data: Message }).data)
-  channel.unref()
-  let isClosed = false
-  return {
-    tell: (message) => {
-      if (!isClosed) channel.postMessage(message)
-    },
-    close: () => {
-      isClosed = true
-      channel.close()
-    },
-  }
+/** The main thread sends the request, and then why the run must end, if it must. */
+export interface ThreadPort {
+  postMessage(told: { events: RunEvent[] } | { ran: RanCases }): void
+  on(event: 'message', hear: (reason: StopReason) => void): unknown
 }
 
-/** In the main thread: tells the workers of the end, and hears their events. @returns closes the channel */
-export function hearWorkers(name: string, ending: Ending, listener: RunListener): () => void {
-  const { tell, close } = openChannel(name, (message) => {
-    if (message.kind === 'events') for (const event of message.events) listener(event)
-    // A worker that starts late missed the first message.
-    if (message.kind === 'worker-ready' && ending.reason !== null) tell({ kind: 'run-ended', reason: ending.reason })
-  })
-  ending.onEnd((reason) => tell({ kind: 'run-ended', reason }))
-  return close
+/** Runs the cases that the main thread asks of this thread. All events are told before the end. */
+export async function runInThread({ corpus, ...sent }: ThreadRequest, port: ThreadPort): Promise<void> {
+  const request: WorkerRequest = { ...sent, corpus: JSON.parse(corpus) }
+  const { keyRecord = null, endsAtMs } = request
+  const ending = createEnding(endsAtMs)
+  port.on('message', ending.end)
+  const noteKeys = keyRecord === null ? () => {} : recordKeys(keyRecord)
+  const { listener, flush } = gathered((events) => port.postMessage({ events }))
+  const ran = await runRequested(request, {
+    ending,
+    listener: (event) => {
+      noteKeys(event)
+      listener(event)
+    },
+  }).finally(flush)
+  port.postMessage({ ran })
 }
 
 /** How often events are sent: a message for each of them would take as long as a call to a near server. In ms. */
@@ -45,24 +38,19 @@ const tellEveryMs = 100
 /** How often the number of calls is sent. In ms. */
 const countEveryMs = 250
 
-/** In a worker thread. `close` sends the last events. */
-export function openWorkerSide({ channel, endsAtMs }: { channel: string; endsAtMs?: number | null | undefined }) {
-  const ending = createEnding(endsAtMs)
-  const { tell, close } = openChannel(channel, (message) => {
-    if (message.kind === 'run-ended') ending.end(message.reason)
-  })
-  tell({ kind: 'worker-ready' })
+/** Gathers events, and tells them from time to time. */
+function gathered(tell: (events: RunEvent[]) => void): { listener: RunListener; flush(): void } {
   let events: RunEvent[] = []
   let timer: NodeJS.Timeout | undefined
-  const tellEvents = (): void => {
+  const flush = (): void => {
     clearTimeout(timer)
     timer = undefined
-    tell({ kind: 'events', events })
+    tell(events)
     events = []
   }
   const add = (event: RunEvent): void => {
     events.push(event)
-    timer ??= setTimeout(tellEvents, tellEveryMs)
+    timer ??= setTimeout(flush, tellEveryMs)
   }
   const made = { calls: 0, toldMs: performance.now() }
   const listener: RunListener = (event) => {
@@ -75,12 +63,5 @@ export function openWorkerSide({ channel, endsAtMs }: { channel: string; endsAtM
     add({ kind: 'calls-made', calls: made.calls, tookMs: event.answeredAtMs - event.sentAtMs })
     Object.assign(made, { calls: 0, toldMs: nowMs })
   }
-  return {
-    ending,
-    listener,
-    close: (): void => {
-      tellEvents()
-      close()
-    },
-  }
+  return { listener, flush }
 }

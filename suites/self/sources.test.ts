@@ -139,7 +139,7 @@ describe('each package has one home', () => {
     ['rolldown', /^suites\/(page\/build-page|build-steps)\.ts$/],
     [
       'vitest',
-      /^suites\/(run\/[\w-]+|vitest\.config|self\/(reporters|captured-cli))\.ts$|\.(test|suite)\.ts$|^mock-server\/test-[\w-]+\.ts$/,
+      /^suites\/(vitest\.config|self\/(reporters|captured-cli))\.ts$|\.(test|suite)\.ts$|^mock-server\/test-[\w-]+\.ts$/,
     ],
   ]
   test.each(homes)('%s', (name, home) => {

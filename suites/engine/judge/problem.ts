@@ -216,7 +216,7 @@ export function worst(verdicts: readonly Verdict[]): Verdict {
   return worstFirst.find((verdict) => verdicts.includes(verdict)) ?? 'passed'
 }
 
-// The outcome of a case, already redacted. Plain values, because it is sent from a vitest worker to the main process as JSON.
+// The outcome of a case, already redacted. Plain values, because it is sent from thread to thread.
 
 /** What went wrong in a case: its kind and fields, and where. */
 export type Problem = ProblemFacts & {
