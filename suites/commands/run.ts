@@ -113,23 +113,29 @@ async function runOnce(options: RunOptions, progress: Progress, again: readonly 
   const { listener, say } = progress
   const { reportRun, runSuite } = await import('../run/run-suite.ts')
   const suite = { options, corpus, planned, seed, known, listener, say, threads }
-  const result = await runSuite(suite).finally(threads.close)
-  progress.end()
-  const durationMs = Math.round(performance.now() - startedMs)
-  const { report, updated } = reportRun({ ...suite, result, set, version: packageVersion(), started, durationMs })
-  if (updated !== null && options.known !== null) {
-    writeBaseline(options.known, updated)
-    writeError(lines([printable(baselineSentence(options.known, known, updated))]))
+  // A signal between the end of the cases and the report does not take the report away.
+  const stopListening = listenForSignals(() => {})
+  try {
+    const result = await runSuite(suite).finally(threads.close)
+    progress.end()
+    const durationMs = Math.round(performance.now() - startedMs)
+    const { report, updated } = reportRun({ ...suite, result, set, version: packageVersion(), started, durationMs })
+    if (updated !== null && options.known !== null) {
+      writeBaseline(options.known, updated)
+      writeError(lines([printable(baselineSentence(options.known, known, updated))]))
+    }
+    writeFormats(report, runRenderers(), options.report, options)
+    const [defect] = result.defects
+    if (defect !== undefined) {
+      const more = result.defects.length === 1 ? '' : ` (and ${result.defects.length - 1} more)`
+      writeError(lines([line`The suite itself failed, which is a defect of the suite: ${defect}${more}`]))
+    }
+    if (result.isStuck) leaveStuckWorker(report.exitCode)
+    const failed = failedIds(report)
+    return { exitCode: report.exitCode, again: failed.length === 0 ? null : failed }
+  } finally {
+    stopListening()
   }
-  writeFormats(report, runRenderers(), options.report, options)
-  const [defect] = result.defects
-  if (defect !== undefined) {
-    const more = result.defects.length === 1 ? '' : ` (and ${result.defects.length - 1} more)`
-    writeError(lines([line`The suite itself failed, which is a defect of the suite: ${defect}${more}`]))
-  }
-  if (result.isStuck) leaveStuckWorker(report.exitCode)
-  const failed = failedIds(report)
-  return { exitCode: report.exitCode, again: failed.length === 0 ? null : failed }
 }
 
 /** @returns whether the run goes on */
@@ -163,7 +169,7 @@ function baselineSentence(file: string, before: readonly KnownEntry[], after: re
 /** The time to write remaining output to a pipe. In ms. */
 const stuckProcessMs = 1000
 
-/** A worker that does not end would keep the process alive. */
+/** A thread that does not end would keep the process alive. */
 function leaveStuckWorker(exitCode: number): void {
   setTimeout(() => process.exit(exitCode), stuckProcessMs).unref()
 }

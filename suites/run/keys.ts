@@ -270,7 +270,7 @@ interface KeyRecord extends Created {
   owner: { url: string; rootId: string }
 }
 
-/** How the worker of a run continues a record. */
+/** How a thread of a run continues a record. */
 interface RecordFile {
   file: string
   /** The next run will use the keys. */
@@ -361,7 +361,7 @@ export function openKeysOfTarget(target: Recorded): KeysOfTarget {
   }
 }
 
-/** The entries with which a worker continues a record. */
+/** The entries with which a thread continues a record. */
 export function asEntries({ keys, unanswered }: Created): CreatedKeysEntry[] {
   return [...keys.map((created) => ({ created })), ...unanswered.map((intend) => ({ intend }))]
 }

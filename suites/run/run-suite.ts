@@ -1,4 +1,4 @@
-/** One run in the main thread: preflight, cases (in threads, some of a bundled run here), model, clean-up, report. This thread outlives the workers. */
+/** One run in the main thread: preflight, cases (in threads, some of a bundled run here), model, clean-up, report. This thread outlives the others. */
 import { setFlagsFromString } from 'node:v8'
 import { fillsPlaces, hasRace, type Item, skipItem } from '../engine/conversation/cases.ts'
 import { type CreatedKeysEntry, openCreatedKeys, type RunListener } from '../engine/conversation/conversation.ts'
@@ -41,7 +41,7 @@ interface CasesResult extends RanCases {
   outcomes: CaseOutcome[]
   /** null for the bundled server. */
   facts: TargetFacts | null
-  /** The worker did not end in time, so the process must be ended. */
+  /** A thread did not end in time, so the process must be ended. */
   isStuck: boolean
 }
 
@@ -56,7 +56,7 @@ interface SuiteResult extends CasesResult {
 }
 
 /**
- * Runs the selected items, in workers and partly in this thread; against a URL with the preflight before, the model among them and the clean-up afterwards.
+ * Runs the selected items, in threads of their own and partly in this one; against a URL with the preflight before, the model among them and the clean-up afterwards.
  *
  * @throws SuiteError (`unreachable`, exit code 3; `interrupted`, exit code 130) when the target cannot be used at all
  */
@@ -83,7 +83,7 @@ export async function runSuite(suite: SuiteRun): Promise<SuiteResult> {
   }
   try {
     if (target !== null) return await runAgainstUrl(suite, target, request, endings)
-    return { ...(await runInWorkers(suite, request, endings)), exploration: null, findings: [], left: [] }
+    return { ...(await runInThreads(suite, request, endings)), exploration: null, findings: [], left: [] }
   } finally {
     endings.stop()
   }
@@ -94,7 +94,7 @@ const sharedCount = (): SharedArrayBuffer => new SharedArrayBuffer(Int32Array.BY
 
 type Endings = ReturnType<typeof openEndings>
 
-/** Makes the preflight, lets workers run the cases, and removes created keys, also after a failure. */
+/** Makes the preflight, lets threads run the cases, and removes created keys, also after a failure. */
 async function runAgainstUrl(
   suite: SuiteRun,
   options: TargetOptions,
@@ -132,7 +132,7 @@ async function runAgainstUrl(
       keptTestKeys: kept,
       earlierKeys: asEntries(held.read()),
     }
-    if (explore === null) return { ...(await runInWorkers(suite, prepared, endings)), exploration: null }
+    if (explore === null) return { ...(await runInThreads(suite, prepared, endings)), exploration: null }
     return runWithModel(suite, { ...explore, options, target, request: prepared, listener: held.listener }, endings)
   })
   const { withoutReason } = await import('../explore/findings.ts')
@@ -187,7 +187,7 @@ async function runWithModel(
   const filling = suite.planned.selected.filter(fillsPlaces)
   const keysOfFilling = filling.map(({ key }) => key)
   const before = request.items.filter((key) => !keysOfFilling.includes(key))
-  const first = before.length === 0 ? nothingRan : await runInWorkers(heard, { ...request, items: before }, endings)
+  const first = before.length === 0 ? nothingRan : await runInThreads(heard, { ...request, items: before }, endings)
   if (first.stopped !== null)
     return { ...first, outcomes: [...first.outcomes, ...notReached(suite, filling, first.stopped)], exploration: null }
   const ending = endings.cases
@@ -219,7 +219,7 @@ async function runWithModel(
   const later = { ...request, items: keysOfFilling, keptTestKeys: testKeys, earlierKeys: entries }
   const goesOn = filling.length > 0 && ending.reason === null
   if (goesOn) await waitUntilKeysWork(target, later, ending)
-  // Starting a worker takes longer than these few cases.
+  // Starting a thread takes longer than these few cases.
   const last = goesOn
     ? await runCases(heard, later, endings, async (hear) => [
         await runHere(later, ending, (event) => {
@@ -257,13 +257,13 @@ function lostRaceOfSessions({ planned }: SuiteRun, outcomes: readonly CaseOutcom
 
 const nothingRan: CasesResult = { outcomes: [], facts: null, stopped: null, defects: [], isStuck: false }
 
-// The workers.
+// The threads.
 
-/** How long to wait for the workers after a run was ended; their calls and waits end at once. In ms. */
+/** How long to wait for the threads after a run was ended; their calls and waits end at once. In ms. */
 const graceMs = 2000
 
 /** Runs the cases in threads, and in this thread, too, where they need help. */
-function runInWorkers(suite: SuiteRun, asked: WorkerRequest, endings: Endings): Promise<CasesResult> {
+function runInThreads(suite: SuiteRun, asked: WorkerRequest, endings: Endings): Promise<CasesResult> {
   const request = { ...asked, taken: sharedCount() }
   // Optimizing takes a quarter of the processor time of a bundled run, which ends before most of it pays off: only code that runs fifteen
   // times as long as usual is worth it, such as hashing.
@@ -288,7 +288,7 @@ async function runCases(
   run: (hear: RunListener) => Promise<RanCases[]>,
 ): Promise<CasesResult> {
   const outcomes = new Map<string, CaseOutcome>()
-  /** A worker has had its time to end, or the user presses Ctrl-C again. */
+  /** A thread has had its time to end, or the user presses Ctrl-C again. */
   const stuck = new Promise<null>((resolve) => {
     ending.onEnd(() => setTimeout(() => resolve(null), graceMs).unref())
     // Where the time for all is up at once, what has ended is still told.
@@ -312,7 +312,7 @@ async function runCases(
   }
 }
 
-/** Runs cases in this thread. What goes wrong is a defect, as in a worker. */
+/** Runs cases in this thread. What goes wrong is a defect, as in the others. */
 async function runHere(request: WorkerRequest, ending: Endings['cases'], listener: RunListener): Promise<RanCases> {
   const { runRequested } = await import('./run.ts')
   return runRequested(request, { ending, listener }).catch(({ message }: Error) => ({
@@ -404,10 +404,11 @@ function metaOf({ options, result, version, seed, started, durationMs }: Finishe
 }
 
 /** The exit code of a run that was interrupted or lost its target; null if its cases decide. */
-function ownExitCodeOf({ stopped, defects }: SuiteResult): number | null {
+function ownExitCodeOf({ stopped, defects, outcomes }: SuiteResult): number | null {
   if (stopped?.kind === 'interrupted') return interruptedExitCode
   if (defects.length > 0) return defectExitCode
-  return stopped?.kind === 'gone' ? unusableExitCode : null
+  const hasBegun = outcomes.some(({ verdict }) => verdict !== 'not-run')
+  return stopped?.kind === 'gone' || (stopped?.kind === 'time' && !hasBegun) ? unusableExitCode : null
 }
 
 function clockOf({ offset, wrongDateMs }: TargetFacts): Meta['clock'] {

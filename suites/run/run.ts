@@ -235,7 +235,7 @@ export interface WorkerRequest
   url: UrlTargetOptions | null
   /** Keys of items. */
   items: string[]
-  /** The record of created keys, so that the main thread can remove them even if the worker crashes; null if nothing is recorded. */
+  /** The record of created keys, so that the main thread can remove them even if the thread crashes; null if nothing is recorded. */
   keyRecord?: Parameters<typeof recordKeys>[0] | null
   /** How many items all threads have taken, in one Int32 that they share. */
   taken?: SharedArrayBuffer
@@ -254,7 +254,7 @@ export interface RanCases {
 type Listened = Required<Pick<RunSetup, 'ending' | 'listener'>>
 
 /**
- * Runs the cases that the main thread asks for, or those of them that no other thread has taken: in a worker, or in the main thread itself.
+ * Runs the cases that the main thread asks for, or those of them that no other thread has taken: in a thread of its own, or in the main one.
  *
  * @param listened the listener hears of the end of each case once, with an outcome that counts
  */

@@ -1,10 +1,12 @@
 /** Runs that are killed, interrupted, started twice or watched, and the keys that they created. */
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { afterAll, expect, test } from 'vitest'
 import { openKeysOfTarget, readKeyRecord } from '../run/keys.ts'
 import { startMockServer } from '../targets/bundled.ts'
@@ -287,4 +289,15 @@ test('kept test keys of a server that was started again take no places', async (
   expect(printed).toContain('The target refuses test keys that earlier runs kept, so they are forgotten: ')
   expect(before).toBeGreaterThan(0)
   expect(readKeyRecord(join(folder, 'kept.jsonl'))?.keys.length).toBe(before)
+})
+
+test('the suite for vitest is red where a case fails, and says why', async () => {
+  const { url, close } = await startMockServer({ rootKey, ...(await serverNamed('old-access-token-lives-on')) })
+  const flags = '--only refresh/revokes --allow sessions'
+  const asked = { SVC_URL: url, SVC_KEY_ID: rootKey.id, SVC_KEY_SECRET: rootKey.secret, SVC_FLAGS: flags }
+  const words = ['vitest', 'run', '--config', 'suites/vitest.config.ts', 'suites/scenarios.suite.ts']
+  const ran = promisify(execFile)('npx', words, { env: { ...process.env, NO_COLOR: '1', ...asked } })
+  const why = 'A refresh revokes the old access token\nexpected the call to be refused, it was accepted'
+  await expect(ran).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining(why) })
+  await close()
 })

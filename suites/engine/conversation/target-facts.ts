@@ -5,7 +5,7 @@ import type { JunkControl } from '../judge/judge-case.ts'
 import type { ProblemFacts, SecondAddressProblem } from '../judge/problem.ts'
 import type { TargetSettings, WireAnswer } from '../target.ts'
 
-/** What a run learns about its target before and during the cases. JSON only, because it is sent to the workers. */
+/** What a run learns about its target before and during the cases. JSON only, because it is copied as JSON. */
 export interface TargetFacts extends JunkControl, Availability {
   offset?: ClockOffset
   /** How far the Date header is ahead of the clock by which signatures are judged, if it is so wrong that it is ignored. In ms. */
