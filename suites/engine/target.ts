@@ -129,7 +129,7 @@ export interface Instance {
    * @param heard is called with the index of each answer as soon as it is there
    */
   sendTogether(requests: WireRequest[], heard?: (index: number) => void): Promise<WireAnswer[]>
-  /** Closes the connections that were kept for a race: a target may not accept more besides them. In memory there are none. */
+  /** Closes the connections that were kept for a race: a target may not accept more besides them. Absent in memory. */
   endRaces?: (() => Promise<void>) | undefined
   close(): Promise<void>
 }
