@@ -580,6 +580,8 @@ function tryRender(core: Core, step: CallStep): Rendered | null {
     uri,
     url: `${instance.baseUrl}/api`,
     operations,
+    // A call that a change leaves as it is shows nothing, and need not be signed.
+    mustChange: true,
     nextNonce: (kind: CallStep['nonce']) => nonceOf(kind, values),
     timestamp: () => Math.floor(clock.now() + core.sentOffset),
   }

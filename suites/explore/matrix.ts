@@ -80,7 +80,10 @@ async function callRow(caller: Caller, sizes: Sizes, row: Row, values: Values): 
   const [right, wrong] = steps
   const isCreation = right.call === 'manager/createApiKey'
   if (isCreation && !mayTryCreation(caller)) return 'no place for a key is left'
-  if (wrong === null || x.foresee(wrong)?.is === 'accepted') return callRight(caller, wrong ?? right)
+  if (wrong === null) return callRight(caller, right)
+  const foreseen = x.foresee(wrong)
+  if (foreseen === null) return cannotBeMade
+  if (foreseen.is === 'accepted') return callRight(caller, wrong)
   const hasEffect = isCreation || right.params.grantType === 'refresh_token'
   if (!hasEffect && !(await isAccepted(x, right))) return 'its control was not accepted'
   if ((await expectRefused(x, wrong)) === null) return whyOpen(caller, wrong)
@@ -88,12 +91,14 @@ async function callRow(caller: Caller, sizes: Sizes, row: Row, values: Values): 
   return null
 }
 
+const cannotBeMade = 'it cannot be made'
+
 /** Places for keys are scarce, so only creations that must be refused are requested. */
 async function callRight(caller: Caller, right: CallStep): Promise<string | null> {
   const isCreation = right.call === 'manager/createApiKey'
   const ask = (): Promise<Seen | null> => caller.x.call(right, isCreation ? 'refused' : undefined)
   const first = await ask()
-  if (first === null) return isCreation ? 'a right creation takes a place for a key' : 'it cannot be made'
+  if (first === null) return isCreation ? 'a right creation takes a place for a key' : cannotBeMade
   if (first.verdict.is !== 'open') return null
   // The first answer shows that a body of this length is accepted, so the second can be judged.
   const isGone = right.params.grantType === 'refresh_token'
@@ -103,7 +108,7 @@ async function callRight(caller: Caller, right: CallStep): Promise<string | null
 
 function whyOpen({ x }: Caller, step: CallStep): string {
   const verdict = x.foresee(step)
-  return verdict === null ? 'it cannot be made' : `open: ${verdict.requirement}`
+  return verdict === null ? cannotBeMade : `open: ${verdict.requirement}`
 }
 
 /** Makes the pairs of a row, and what happens directly before its call. @returns its right call, and the wrong one; undefined if it cannot be made here */

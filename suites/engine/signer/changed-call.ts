@@ -197,10 +197,10 @@ interface WrittenCall extends WrittenHeader {
 
 /** @throws Unmakeable where a change has nothing to change, and with `mustChange` where it changes nothing */
 export function writeCall(call: PlainCall, changes: readonly Change[], settings: CallSettings): WrittenCall {
-  const changer = changerOf(changes, settings.operations)
+  const changer = changerOf(changes, settings)
   const body = writeBody(call, changer)
   const header = writeHeader({ ...call, method: 'POST', body: utf8(body.signed) }, changer, settings)
-  changer.end(settings.mustChange === true)
+  changer.end()
   return { ...header, body: body.sent }
 }
 
@@ -208,9 +208,9 @@ type SignedCall = Pick<PlainCall, 'caller' | 'nonce'> & { readonly method: strin
 
 /** The header of a raw request. @throws Unmakeable like `writeCall` */
 export function authorize(call: SignedCall, changes: readonly Change[], settings: CallSettings): WrittenHeader {
-  const changer = changerOf(changes, settings.operations)
+  const changer = changerOf(changes, settings)
   const header = writeHeader(call, changer, settings)
-  changer.end(settings.mustChange === true)
+  changer.end()
   return header
 }
 
@@ -238,9 +238,11 @@ interface NamedOperations {
   bytes(name: string): BytesOperation
 }
 
-function changerOf(changes: readonly Change[], operations: NamedOperations) {
+function changerOf(
+  changes: readonly Change[],
+  { operations, mustChange = false }: Pick<CallSettings, 'operations' | 'mustChange'>,
+) {
   const used = new Set<Change>()
-  const idle = new Set<Change>()
   const take = (field: string): readonly Change[] => {
     // Most calls are right.
     if (changes.length === 0) return changes
@@ -251,7 +253,8 @@ function changerOf(changes: readonly Change[], operations: NamedOperations) {
   const noted = <Value>(change: Change, before: Value, after: Value): Value => {
     // Some servers give a key with a public key an empty secret, which is wrong whatever is done to it. Where no word stands before a token,
     // the other changes of the call are what differs.
-    if (String(before) === String(after) && String(before) !== '') idle.add(change)
+    if (mustChange && String(before) === String(after) && String(before) !== '')
+      throw new Unmakeable(`"${change.field}" stays as it is`)
     return after
   }
   const textOnce = (value: string, change: Change): string => {
@@ -283,12 +286,10 @@ function changerOf(changes: readonly Change[], operations: NamedOperations) {
     json: (field: string, value: Json | undefined) => take(field).reduce(jsonOnce, value),
     /** The changes of a part that the caller makes itself. */
     take,
-    /** @throws Unmakeable if a change was not made, or `mustChange` and what stood there was that already */
-    end: (mustChange: boolean): void => {
+    /** @throws Unmakeable if a change was not made */
+    end: (): void => {
       const unused = changes.find((change) => !used.has(change))
       if (unused !== undefined) throw new Unmakeable(`Nothing to change at ${unused.field}`)
-      const unchanged = mustChange ? changes.find((change) => idle.has(change)) : undefined
-      if (unchanged !== undefined) throw new Unmakeable(`"${unchanged.field}" stays as it is`)
     },
   }
 }
@@ -380,9 +381,9 @@ export function draftWithMistake(right: Draft, mistake: Mistake): Draft {
   const none = (name: string): never => {
     throw new Unmakeable(`No operation is called ${name}`)
   }
-  const changer = changerOf(changesOfMistake(mistake), { text: none, bytes: none })
+  const changer = changerOf(changesOfMistake(mistake), { operations: { text: none, bytes: none }, mustChange: true })
   const draft = draftWith(right, changer)
-  changer.end(true)
+  changer.end()
   return draft
 }
 
