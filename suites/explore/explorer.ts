@@ -135,6 +135,8 @@ function createCore(options: ExplorerOptions) {
     calls: (): number => core.made,
     /** How long a call takes by the latest ones, and by the pace that the target allows. In ms. */
     callMs: (): number => callMs(core),
+    /** How long the latest answers took. In ms. */
+    answerMs: (): number => answerMs(core),
     /** Calls that were made beyond the budget, to repeat findings. */
     repeated: (): number => core.madeAgain,
     /** Lets an action make this many further calls, which the budget does not count. */
@@ -248,10 +250,13 @@ function foresee(core: Core, step: CallStep): Verdict | null {
 /** How many of the last calls show how long one takes. */
 const recentCalls = 20
 
-function callMs({ log, line: { facts } }: Core): number {
-  const recent = log.slice(-recentCalls).flatMap(({ seen }) => seen)
-  const tookMs = recent.reduce((sum, { span }) => sum + span.to - span.from, 0) / Math.max(1, recent.length)
-  return Math.max(tookMs, 1000 / (facts.callsPerSecond ?? Number.POSITIVE_INFINITY))
+const callMs = (core: Core): number =>
+  Math.max(answerMs(core), 1000 / (core.line.facts.callsPerSecond ?? Number.POSITIVE_INFINITY))
+
+/** The median: one answer that took long says nothing about the others. */
+function answerMs({ log }: Core): number {
+  const tookMs = log.slice(-recentCalls).flatMap(({ seen }) => seen.map(({ span }) => span.to - span.from))
+  return tookMs.sort((one, other) => one - other)[tookMs.length >> 1] ?? 0
 }
 
 /** How long calls may still be made, those that repeat findings among them. In ms. */
