@@ -333,12 +333,12 @@ export async function callCells(caller: Caller, table: ReturnType<typeof openTab
   const { clock } = caller.x
   const begun = new Set<Cell>()
   let asked = 0
-  const ask = async (cells: readonly Cell[], lane: number): Promise<void> => {
+  const ask = async (cells: readonly Cell[], who: Caller): Promise<void> => {
     for (const cell of cells) {
       if (asked >= most || isOver() || clock.now() > until) return
       if (begun.has(cell)) continue
       begun.add(cell)
-      if (await callCell(lane === 0 ? caller : inLane(caller, cell.id, lane), cell)) asked += 1
+      if (await callCell(who, cell)) asked += 1
       table.asked += 1
       const part = table.parts.get(cell.id)
       if (part !== undefined) part.asked += 1
@@ -348,32 +348,35 @@ export async function callCells(caller: Caller, table: ReturnType<typeof openTab
   const lanes = lanesFor(caller.x)
   // What is granted changes what others meet, so such calls are made alone.
   const harmless = wanted.filter((cell) => cell.isHarmless)
-  const beside = lanes > 1 ? Array.from({ length: lanes }, (_, at) => ask(harmless, at + 1)) : []
+  const beside = lanes > 1 ? Array.from({ length: lanes }, (_, at) => ask(harmless, inLane(caller, at + 1))) : []
   // Where the target is gone, each lane finds it out: none goes on alone.
   for (const lane of await Promise.allSettled(beside)) if (lane.status === 'rejected') throw lane.reason
-  await ask(wanted, 0)
+  await ask(wanted, caller)
   table.left = table.left.filter((cell) => !begun.has(cell))
 }
 
-/** How many calls are under way at once: several where most of the time would be spent on waiting for answers. */
-function lanesFor({ log, clock, options: { instance } }: Explorer): number {
+/** How many calls are under way at once: as many as it takes to make and judge one while the others wait for their answers. */
+function lanesFor({ answerMs, clock, options: { instance } }: Explorer): number {
   if (clock.controlled) return 1
-  const tookMs = log.slice(-recentCalls).flatMap(({ seen }) => seen.map(({ span }) => span.to - span.from))
-  const middleMs = tookMs.sort((one, other) => one - other)[tookMs.length >> 1] ?? 0
-  return Math.max(1, Math.min(mostLanes, instance.settings.concurrency ?? mostLanes, Math.floor(middleMs / laneMs)))
+  return Math.max(
+    1,
+    Math.min(mostLanes, instance.settings.concurrency ?? mostLanes, 1 + Math.ceil(answerMs() / laneMs)),
+  )
 }
 
-const recentCalls = 20
 const mostLanes = 4
-/** There is one lane for each half of a millisecond that an answer takes: about as long as a call is made and judged. */
+/** About as long as a call is made and judged. */
 const laneMs = 0.5
 
 /** Makes calls beside those of other lanes. */
-function inLane(caller: Caller, script: string, lane: number): Caller {
+function inLane(caller: Caller, lane: number): Caller {
   const { x } = caller
-  const call: Explorer['call'] = (step, only) => {
-    x.script = script
-    return x.call(step, only, lane)
+  const own: Explorer = {
+    ...x,
+    call: (step, only) => {
+      x.script = own.script
+      return x.call(step, only, lane)
+    },
   }
-  return { ...caller, x: Object.assign(Object.create(x) as Explorer, { script, call }) }
+  return { ...caller, x: own }
 }
