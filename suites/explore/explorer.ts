@@ -214,6 +214,8 @@ const ownState = ({ maxCalls }: ExplorerOptions, known: State) => ({
   /** Bytes of answers with keys and tokens. */
   keptBytes: 0,
   lastId: 0,
+  /** What was written to foresee a verdict. */
+  foreseen: new WeakMap<CallStep, { readonly rendered: Rendered; readonly fromMs: number }>(),
   /** Broken answers in a row. */
   broken: 0,
   lastOffset: null as number | null,
@@ -243,8 +245,21 @@ function endKey(core: Core, name: string, ended: NonNullable<Key['ended']>): voi
 }
 
 function foresee(core: Core, step: CallStep): Verdict | null {
+  const at = now(core)
   const rendered = tryRender(core, step)
-  return rendered === null ? null : judge(core.known, facts(core.known, rendered.call, now(core)))
+  if (rendered === null) return null
+  core.foreseen.set(step, { rendered, fromMs: at.from })
+  return judge(core.known, facts(core.known, rendered.call, at))
+}
+
+/** A signature that waited longer for its call might look old. In ms. */
+const freshMs = 50
+
+/** What was written to foresee the verdict on a step is sent, but only once, because it has a nonce. */
+function renderedAhead({ foreseen, clock }: Core, step: CallStep): Rendered | null {
+  const ahead = foreseen.get(step)
+  foreseen.delete(step)
+  return ahead === undefined || clock.now() - ahead.fromMs > freshMs ? null : ahead.rendered
 }
 
 /** How many of the last calls show how long one takes. */
@@ -373,8 +388,9 @@ async function call(core: Core, wanted: CallStep, only?: Verdict['is'], lane = 0
   if (isSpent(core)) return null
   const { script } = core
   const step = lane === 0 ? wanted : inLane(wanted, lane)
-  const rendered = tryRender(core, step)
-  if (rendered === null) return null
+  const written = renderedAhead(core, wanted) ?? tryRender(core, step)
+  if (written === null) return null
+  const rendered = { ...written, step }
   const { call: planned } = rendered
   const [before, at] = [core.known, now(core)]
   const foreseen = only === undefined ? undefined : facts(before, planned, at)
