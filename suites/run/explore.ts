@@ -153,6 +153,9 @@ export function prepareModel(): void {
   drawAhead(seedOfRelease)
 }
 
+/** Progress is told no more often. In ms. */
+const tellEveryMs = 50
+
 /** Lets the model make calls that no case makes. @param onKey called with each key that it creates */
 export async function openModelOfRun(
   { corpus, say, listener }: { corpus: Corpus; say: (line: string) => void; listener: RunListener },
@@ -168,10 +171,13 @@ export async function openModelOfRun(
   // A throttled call waits no longer than the model may go on.
   const leftMs = (): number => Math.min(endsMs - performance.now(), ending.leftMs() ?? Number.POSITIVE_INFINITY)
   const instance = { ...ended, clock: { ...ended.clock, leftMs } }
+  let toldMs = Number.NEGATIVE_INFINITY
   const exploration = openExploration({
     ...opened,
     instance,
     onCall: (calls, likely) => {
+      if (performance.now() - toldMs < tellEveryMs) return
+      toldMs = performance.now()
       const most = Math.max(calls, after.calls)
       // Findings are seldom repeated up to the last moment.
       const leftMs = Math.max(0, endsMs - time.overtimeMs / 2 - performance.now())

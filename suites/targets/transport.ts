@@ -64,14 +64,9 @@ interface Limits {
 }
 
 /** Sends a request and resolves with its answer. */
-async function sendRequest(
-  baseUrl: string,
-  request: WireRequest,
-  agent: http.Agent,
-  limits: Limits,
-): Promise<WireAnswer> {
+async function sendRequest(place: Place, request: WireRequest, agent: http.Agent, limits: Limits): Promise<WireAnswer> {
   try {
-    const outgoing = openRequest(baseUrl, request, agent)
+    const outgoing = openRequest(place, request, agent)
     const answer = answerTo(outgoing, request, limits)
     sendBody(outgoing, request)
     return await answer
@@ -94,10 +89,10 @@ export const isInChunks = ({ headers }: WireRequest): boolean =>
   headers.some(([name]) => name.toLowerCase() === 'transfer-encoding')
 
 /** Sends a request except for the last byte of its body, which waits for `finish`. */
-function holdRequest(baseUrl: string, request: WireRequest, agent: http.Agent, limits: Limits) {
+function holdRequest(place: Place, request: WireRequest, agent: http.Agent, limits: Limits) {
   const { body } = request
   const last = body.subarray(-1)
-  const outgoing = openRequest(baseUrl, request, agent)
+  const outgoing = openRequest(place, request, agent)
   const answer = answerTo(outgoing, request, limits)
   let isLost = false
   outgoing.once('error', () => {
@@ -125,19 +120,28 @@ function holdRequest(baseUrl: string, request: WireRequest, agent: http.Agent, l
   }
 }
 
-function openRequest(baseUrl: string, request: WireRequest, agent: http.Agent): http.ClientRequest {
+type Place = ReturnType<typeof placeOf>
+
+/** Where the requests to a target go. */
+function placeOf(baseUrl: string) {
   const { protocol, hostname, port, pathname } = new URL(baseUrl)
-  const { method, path } = request
-  const transport = protocol === 'https:' ? https : http
-  return transport.request({
+  return {
+    request: protocol === 'https:' ? https.request : http.request,
     host: hostname.replace(/^\[|\]$/g, ''),
     port,
-    method,
-    path: pathname.replace(/\/$/, '') + path,
+    pathBefore: pathname.replace(/\/$/, ''),
+  }
+}
+
+const openRequest = ({ request: open, host, port, pathBefore }: Place, request: WireRequest, agent: http.Agent) =>
+  open({
+    host,
+    port,
+    method: request.method,
+    path: pathBefore + request.path,
     agent,
     headers: withLength(request),
   })
-}
 
 /** Answers in memory together may take as much space as this many of the longest ones. */
 const longestTogether = 4
@@ -261,7 +265,8 @@ type Wire = Pick<Instance, 'send' | 'sendTogether'> & Required<Pick<Instance, 'e
 
 /** Opens the way to a base URL: ordinary calls go over kept connections, races over connections of their own. */
 export function openWire(options: WireOptions): Wire {
-  const { baseUrl, proxy = null, opensSpares = true } = options
+  const { proxy = null, opensSpares = true } = options
+  const place = placeOf(options.baseUrl)
   const limits = {
     requestTimeoutMs: options.requestTimeoutMs,
     maxAnswerBytes: options.maxAnswerBytes ?? defaultMaxAnswerBytes,
@@ -281,7 +286,7 @@ export function openWire(options: WireOptions): Wire {
       underWay += 1
       mostAtOnce = Math.max(mostAtOnce, underWay)
       const lane = pool.of(request.connection === 'warm' ? 'kept' : (request.connection ?? 'kept'), request.from)
-      const answer = await sendRequest(baseUrl, request, lane.agent, limits)
+      const answer = await sendRequest(place, request, lane.agent, limits)
       lane.usedAtMs = performance.now()
       underWay -= 1
       // A server that serves one connection at a time would not answer on another one.
@@ -291,7 +296,7 @@ export function openWire(options: WireOptions): Wire {
     sendTogether: async (requests, heard) => {
       const laneOf = ({ connection = 'fresh', from }: WireRequest): Lane =>
         pool.of(connection === 'warm' || isOwn(connection) ? connection : 'fresh', from)
-      const answers = await race(baseUrl, requests, (request) => laneOf(request).agent, { ...limits, heard })
+      const answers = await race(place, requests, (request) => laneOf(request).agent, { ...limits, heard })
       for (const request of requests) laneOf(request).usedAtMs = performance.now()
       return answers
     },
@@ -376,12 +381,12 @@ const isUsed = (request: WireRequest): boolean => isWarm(request) || isOwn(reque
 
 /** Sends requests at once: every connection is open and has sent all but its last byte before the last bytes are sent together. */
 async function race(
-  baseUrl: string,
+  place: Place,
   requests: WireRequest[],
   agentFor: (request: WireRequest) => http.Agent,
   { heard, ...limits }: Limits & { heard: ((index: number) => void) | undefined },
 ): Promise<WireAnswer[]> {
-  const hold = (request: WireRequest) => holdRequest(baseUrl, request, agentFor(request), limits)
+  const hold = (request: WireRequest) => holdRequest(place, request, agentFor(request), limits)
   const held = requests.map(hold)
   await Promise.all(held.map(({ ready }) => ready))
   await new Promise((resolve) => setImmediate(resolve))
