@@ -2,8 +2,10 @@ import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { usageError } from '../engine/errors.ts'
 import { jsonLine, printable, printableLines } from '../engine/printable.ts'
+import { stateFolder } from '../run/files.ts'
 import * as flag from '../run/flags.ts'
-import { readKeyRecord, stateFolders } from '../run/keys.ts'
+import { stateFolders } from '../run/key-files.ts'
+import { readKeyRecord } from '../run/keys.ts'
 import { readTargetFile } from '../run/options.ts'
 import { writeOut } from './console.ts'
 
@@ -35,7 +37,7 @@ function findRecords(typed: flag.Typed<typeof keysFlags>) {
   const { file, beside } = readTargetFile(typed, process.env)
   const url = flag.read(keysFlags, typed).url ?? (file.url === undefined ? null : flag.baseUrl(file.url))
   const files = [
-    ...stateFolders(process.env).flatMap(keyRecordFiles),
+    ...stateFolders(stateFolder(process.env)).flatMap(keyRecordFiles),
     ...(file.testKeys === undefined ? [] : [beside(file.testKeys)]),
   ]
   return files.flatMap((path) => {

@@ -1,9 +1,11 @@
 import { createPublicKey } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { usageError } from '../engine/errors.ts'
 import { suggestion } from '../engine/language/yaml-source.ts'
 import { lines, printable } from '../engine/printable.ts'
-import { readText } from '../run/files.ts'
+import { readText, stateFolder } from '../run/files.ts'
 import * as flag from '../run/flags.ts'
+import { recordIn, stateFolders } from '../run/key-files.ts'
 import { type ServerOptions, serve } from '../targets/bundled.ts'
 import { writeError } from './console.ts'
 
@@ -67,7 +69,8 @@ export const command: flag.Command<typeof serveFlags> = {
 
 /** This server has no created keys, so those that runs recorded for its address are gone. */
 async function forgetEarlier({ url, rootKey }: Parameters<NonNullable<ServeOptions['onStart']>>[0]): Promise<void> {
-  // Loaded late: most people who start a server never run against it.
+  if (!stateFolders(stateFolder(process.env)).some((folder) => existsSync(recordIn(folder, url, rootKey.id)))) return
+  // Loaded late: most people who start a server never ran against one at its address.
   const { forgetKeys } = await import('../run/keys.ts')
   writeError(lines(forgetKeys(url, rootKey.id, process.env).map((one) => printable(one))))
 }

@@ -1,6 +1,6 @@
 /** What a run does with the keys that it and earlier runs created on a target: removes them, and says which are left. */
 
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import {
   accessSync,
   constants,
@@ -12,8 +12,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir, userInfo } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import {
   type Conversation,
   type CreatedKey,
@@ -39,6 +38,7 @@ import { shellWord } from '../report/text.ts'
 import { urlTarget } from '../targets/url.ts'
 import { cleanUpLimitMs, type Ending, endedTarget, openEndings } from './ending.ts'
 import { fileProblem, makeFolder, readText, replaceFile, stateFolder } from './files.ts'
+import { recordIn, stateFolders } from './key-files.ts'
 import type { TargetOptions } from './options.ts'
 
 /** A target during a run, and the keys on it. */
@@ -324,7 +324,7 @@ export function openKeysOfTarget(target: Recorded): KeysOfTarget {
     const open = () => openCreatedKeys(() => {}, asEntries(found))
     return { record: null, listener: () => {}, read: () => found, open, isKept, close: () => {} }
   }
-  const folders = withSecrets ? [] : [target.stateFolder, temporaryFolder()]
+  const folders = withSecrets ? [] : stateFolders(target.stateFolder)
   const stateFolder = folders.find(isWritable) ?? target.stateFolder
   const file = fileOf(target, stateFolder)
   const owner = { url, rootId: root.id }
@@ -369,11 +369,6 @@ export function asEntries({ keys, unanswered }: Created): CreatedKeysEntry[] {
 /** The file of a target and its root key: the one that the target file names, or one in the state folder. */
 const fileOf = ({ url, root, testKeysFile }: Recorded, folder: string): string =>
   testKeysFile ?? recordIn(folder, url, root.id)
-
-function recordIn(folder: string, url: string, rootId: string): string {
-  const name = createHash('sha256').update(`${url}\n${rootId}`).digest('hex').slice(0, 24)
-  return join(folder, `${name}.keys.jsonl`)
-}
 
 interface Header {
   format: string
@@ -444,15 +439,9 @@ const unusable = (file: string, why: string): SuiteError =>
 
 // The state folder.
 
-/** The folder of a user among the temporary files, where the home can only be read, as in a container. */
-const temporaryFolder = (): string => join(tmpdir(), `svc-conformance-${userInfo().uid}`)
-
-/** Every folder in which a run may have left something. */
-export const stateFolders = (env: NodeJS.ProcessEnv): string[] => [stateFolder(env), temporaryFolder()]
-
 /** Forgets the recorded keys of a server that has just started, unless a run uses their record. @returns lines about what it forgot, or could not */
 export function forgetKeys(url: string, rootId: string, env: NodeJS.ProcessEnv): string[] {
-  return stateFolders(env).flatMap((folder) => {
+  return stateFolders(stateFolder(env)).flatMap((folder) => {
     const file = recordIn(folder, url, rootId)
     try {
       const record = readKeyRecord(file)

@@ -9,7 +9,7 @@ import { type RanCases, runRequested, type WorkerRequest } from './run.ts'
 export type ThreadRequest = Omit<WorkerRequest, 'corpus'> & { corpus: string }
 
 /** The main thread sends the request, and then why the run must end, if it must. */
-export interface ThreadPort {
+interface ThreadPort {
   postMessage(told: { events: RunEvent[] } | { ran: RanCases }): void
   on(event: 'message', hear: (reason: StopReason) => void): unknown
 }
