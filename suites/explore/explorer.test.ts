@@ -19,19 +19,23 @@ const wrongTries = async ({ x }: Caller): Promise<void> => {
   for (let at = 0; at < 30; at++) await x.call(wrong)
 }
 
-test('a target that hangs up instead of refusing is not gone', async () => {
-  const server = hangingUp(() => false)
-  expect(await brokenBy(server, wrongTries)).toEqual([])
-})
-
-test('a target that answers no right call either is gone', async () => {
+test('a target that hangs up instead of refusing is not gone until it answers no right call either', async () => {
   let hasGone = false
   const server = hangingUp(() => hasGone)
-  const run = async (caller: Caller): Promise<void> => {
+  expect(await brokenBy(server, wrongTries)).toEqual([])
+  const gone = brokenBy(server, (caller) => {
     hasGone = true
-    await wrongTries(caller)
-  }
-  await expect(brokenBy(server, run)).rejects.toBeInstanceOf(TargetGone)
+    return wrongTries(caller)
+  })
+  await expect(gone).rejects.toBeInstanceOf(TargetGone)
+})
+
+test('one slow answer does not make a target slow', async () => {
+  await foundIn({}, async ({ x }) => {
+    for (const last of x.log.slice(-1))
+      x.log.push({ ...last, seen: last.seen.map((one) => ({ ...one, span: { from: 0, to: 60_000 } })) })
+    expect(x.callMs()).toBe(0)
+  })
 })
 
 test('a signed body that is refused names its signature if such a body was accepted with another way to authorize', async () => {
