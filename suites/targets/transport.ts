@@ -410,7 +410,10 @@ function readAnswer(response: http.IncomingMessage, maxBytes: number): Promise<W
   const { statusCode: status = 0 } = response
   // Several headers of one name are joined by commas.
   const headers = Object.fromEntries(
-    Object.entries(response.headers).map(([name, value]) => [name, [value].flat().join(', ')]),
+    Object.entries(response.headers).map(([name, value = '']) => [
+      name,
+      String(Array.isArray(value) ? value.join(', ') : value),
+    ]),
   )
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []

@@ -190,8 +190,9 @@ function added({ reading, slackMs: slack }: SessionTable, user: User, member: Me
       : unclearUser(user, member.name, when)
   const isNamed = member.name !== null || reading.unnamed === 'one'
   // Names may be compared in any case.
-  const same = ({ name }: Session): boolean => isNamed && lowered(name) === lowered(member.name)
-  const ofName = user.sessions.filter(same)
+  const wanted = lowered(member.name)
+  const same = ({ name }: Session): boolean => lowered(name) === wanted
+  const ofName = isNamed ? user.sessions.filter(same) : []
   if (isAmbiguous(reading, ofName)) return unclearUser(user, member.name, when)
   const reuse = reuseOf(reading, ofName[0], member)
   const uncertain = reuse === 'adds' ? undefined : ofName.find(({ isDoubtful }) => isDoubtful)
@@ -203,7 +204,8 @@ function added({ reading, slackMs: slack }: SessionTable, user: User, member: Me
     const next = { ...session, created, lines: [...lines, member.line] }
     return { ...user, sessions: user.sessions.map((one) => (one === joined ? next : one)) }
   }
-  const kept = reuse === 'replaces' ? { ...user, sessions: user.sessions.filter((one) => !same(one)) } : user
+  const kept =
+    reuse === 'replaces' && ofName.length > 0 ? { ...user, sessions: user.sessions.filter((one) => !same(one)) } : user
   const next = { ...kept, sessions: [...kept.sessions, session] }
   if (!isFull(kept)) return next
   // Of sessions that were created at once, the server may have created this one first.
