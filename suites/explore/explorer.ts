@@ -215,7 +215,9 @@ const ownState = ({ maxCalls }: ExplorerOptions, known: State) => ({
   keptBytes: 0,
   lastId: 0,
   /** What was written to foresee a verdict. */
-  foreseen: new WeakMap<CallStep, { readonly rendered: Rendered; readonly fromMs: number }>(),
+  foreseen: new WeakMap<CallStep, Foreseen>(),
+  /** How often a name was given to a result. */
+  named: 0,
   /** Broken answers in a row. */
   broken: 0,
   lastOffset: null as number | null,
@@ -248,18 +250,28 @@ function foresee(core: Core, step: CallStep): Verdict | null {
   const at = now(core)
   const rendered = tryRender(core, step)
   if (rendered === null) return null
-  core.foreseen.set(step, { rendered, fromMs: at.from })
+  core.foreseen.set(step, { rendered, fromMs: at.from, restsOn: whatItRestsOn(core) })
   return judge(core.known, facts(core.known, rendered.call, at))
+}
+
+interface Foreseen {
+  readonly rendered: Rendered
+  readonly fromMs: number
+  readonly restsOn: ReturnType<typeof whatItRestsOn>
 }
 
 /** A signature that waited longer for its call might look old. In ms. */
 const freshMs = 50
 
-/** What was written to foresee the verdict on a step is sent, but only once, because it has a nonce. */
-function renderedAhead({ foreseen, clock }: Core, step: CallStep): Rendered | null {
-  const ahead = foreseen.get(step)
-  foreseen.delete(step)
-  return ahead === undefined || clock.now() - ahead.fromMs > freshMs ? null : ahead.rendered
+/** What a step is written from, besides itself. */
+const whatItRestsOn = ({ known: { terms }, sentOffset, named }: Core) => [terms, sentOffset, named] as const
+
+/** What was written to foresee the verdict on a step is sent if it would be written so now, but only once, because it has a nonce. */
+function renderedAhead(core: Core, step: CallStep): Rendered | null {
+  const ahead = core.foreseen.get(step)
+  core.foreseen.delete(step)
+  if (ahead === undefined || core.clock.now() - ahead.fromMs > freshMs) return null
+  return whatItRestsOn(core).every((one, at) => one === ahead.restsOn[at]) ? ahead.rendered : null
 }
 
 /** How many of the last calls show how long one takes. */
@@ -268,10 +280,12 @@ const recentCalls = 20
 const callMs = (core: Core): number =>
   Math.max(answerMs(core), 1000 / (core.line.facts.callsPerSecond ?? Number.POSITIVE_INFINITY))
 
-/** The median: one answer that took long says nothing about the others. */
+/** The mean of the middle half: one answer that took long says nothing about the others, and times may be whole milliseconds. */
 function answerMs({ log }: Core): number {
   const tookMs = log.slice(-recentCalls).flatMap(({ seen }) => seen.map(({ span }) => span.to - span.from))
-  return tookMs.sort((one, other) => one - other)[tookMs.length >> 1] ?? 0
+  const quarter = Math.floor(tookMs.length / 4)
+  const middle = tookMs.sort((one, other) => one - other).slice(quarter, tookMs.length - quarter)
+  return middle.reduce((sum, ms) => sum + ms, 0) / Math.max(1, middle.length)
 }
 
 /** How long calls may still be made, those that repeat findings among them. In ms. */
@@ -307,7 +321,7 @@ function prepare(core: Core, first: Rendered) {
   let isFirst = true
   let request: WireRequest | undefined
   const build = (): WireRequest => {
-    if (!isFirst) rendered = tryRender(core, step) ?? rendered
+    if (!isFirst) rendered = renderedAgain(core, step) ?? rendered
     isFirst = false
     core.made += 1
     core.sent += 1
@@ -589,6 +603,16 @@ const addressOf = ({ addresses }: Core, step: CallStep) =>
 /** A step, and the call that it makes. */
 type Rendered = Pick<Seen, 'step' | 'call'>
 
+/** A change may have something to change in one nonce, and nothing in the next. */
+const mostNonces = 20
+
+/** Written and signed with another nonce. */
+function renderedAgain(core: Core, step: CallStep): Rendered | null {
+  let rendered: Rendered | null = null
+  for (let tried = 0; tried < mostNonces && rendered === null; tried += 1) rendered = tryRender(core, step)
+  return rendered
+}
+
 /** @returns null if the step cannot be made: a name stands for nothing, or a change has nothing to change */
 function tryRender(core: Core, step: CallStep): Rendered | null {
   const { clock } = core
@@ -601,8 +625,6 @@ function tryRender(core: Core, step: CallStep): Rendered | null {
     uri,
     url: `${instance.baseUrl}/api`,
     operations,
-    // A call that a change leaves as it is shows nothing, and need not be signed.
-    mustChange: true,
     nextNonce: (kind: CallStep['nonce']) => nonceOf(kind, values),
     timestamp: () => Math.floor(clock.now() + core.sentOffset),
   }
@@ -612,7 +634,8 @@ function tryRender(core: Core, step: CallStep): Rendered | null {
     const auth = resolve(step.auth, core.lookUp) as CallStep['auth']
     const changes = changesOf(resolve(step.alter, core.lookUp))
     const spec = { method: step.call, params, auth, form: step.body, changes, nonce: step.nonce }
-    const { authorization, body } = write(spec, id, keyOf, settings)
+    // A call that its change leaves as it is shows nothing, and need not be signed.
+    const { authorization, body } = write(spec, id, keyOf, { ...settings, mustChange: changes.length === 1 })
     const breaks = operations.breaks(changes[0], wayOf(auth))
     const [from, inChunks] = [addressOf(core, step).seen, isChunked(step) || undefined]
     return { step, call: { authorization, body, breaks, from, inChunks } }
@@ -666,6 +689,7 @@ function nameResult(core: Core, step: CallStep, answer: Answer, header: string |
   const label = isCreation(step) ? { name: labelOf(core, step) } : {}
   const sent = header === undefined ? {} : { header, signature: header.split(';').at(-1) ?? '' }
   names.set(as, { ...result, ...label, ...seed, ...sent })
+  core.named += 1
   const index = typeof result.accessToken === 'string' ? state.access.get(result.accessToken) : undefined
   const line = index === undefined ? undefined : state.pairs.get(index)?.line
   if (line === undefined) return
