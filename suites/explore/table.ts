@@ -346,14 +346,20 @@ export async function callCells(caller: Caller, table: ReturnType<typeof openTab
   }
   const wanted = table.left.filter(only)
   const lanes = lanesFor(caller.x)
-  // What is granted changes what others meet, so such calls are made alone.
-  const harmless = wanted.filter((cell) => cell.isHarmless)
-  const beside = lanes > 1 ? Array.from({ length: lanes }, (_, at) => ask(harmless, inLane(caller, at + 1))) : []
-  // Where the target is gone, each lane finds it out: none goes on alone.
-  for (const lane of await Promise.allSettled(beside)) if (lane.status === 'rejected') throw lane.reason
-  await ask(wanted, caller)
+  for (let from = 0; from < wanted.length && asked < most && !isOver(); from += bandOfCells) {
+    const band = wanted.slice(from, from + bandOfCells)
+    // What is granted changes what others meet, so such calls are made alone.
+    const harmless = band.filter((cell) => cell.isHarmless)
+    const beside = lanes > 1 ? Array.from({ length: lanes }, (_, at) => ask(harmless, inLane(caller, at + 1))) : []
+    // Where the target is gone, each lane finds it out: none goes on alone.
+    for (const lane of await Promise.allSettled(beside)) if (lane.status === 'rejected') throw lane.reason
+    await ask(band, caller)
+  }
   table.left = table.left.filter((cell) => !begun.has(cell))
 }
+
+/** Of so many cells those that may be asked together come first, so that the order of all is nearly kept. */
+const bandOfCells = 100
 
 /** How many calls are under way at once: as many as it takes to make and judge one while the others wait for their answers. */
 function lanesFor({ answerMs, clock, options: { instance } }: Explorer): number {
