@@ -383,6 +383,8 @@ export function draftWithMistake(right: Draft, mistake: Mistake): Draft {
   }
   const changer = changerOf(changesOfMistake(mistake), { operations: { text: none, bytes: none }, mustChange: true })
   const draft = draftWith(right, changer)
+  // Some parts are changed only now.
+  signDraft(draft)
   changer.end()
   return draft
 }
