@@ -7,23 +7,18 @@ import { brokenBy, foundIn } from './test-findings.ts'
 
 const wrong = changed(list(basic('root')), { field: 'basic-secret', operation: 'inside-changed' })
 
-/** Hangs up instead of refusing; from the time on that `hasGone` says, instead of accepting, too. */
-const hangingUp = (hasGone: () => boolean): Omit<ServerOptions, 'clock'> => ({
-  around: (handle) => async (request) => {
-    const answer = await handle(request)
-    return hasGone() || answer.body.includes('"error"') ? { ...answer, hangUp: true } : answer
-  },
-})
-
 const wrongTries = async ({ x }: Caller): Promise<void> => {
   for (let at = 0; at < 30; at++) await x.call(wrong)
 }
 
 test('a target that hangs up instead of refusing is not gone until it answers no right call either', async () => {
   let hasGone = false
-  const server = hangingUp(() => hasGone)
-  expect(await brokenBy(server, wrongTries)).toEqual([])
-  const gone = brokenBy(server, (caller) => {
+  const around: NonNullable<ServerOptions['around']> = (handle) => async (request) => {
+    const answer = await handle(request)
+    return hasGone || answer.body.includes('"error"') ? { ...answer, hangUp: true } : answer
+  }
+  expect(await brokenBy({ around }, wrongTries)).toEqual([])
+  const gone = brokenBy({ around }, (caller) => {
     hasGone = true
     return wrongTries(caller)
   })
@@ -36,6 +31,21 @@ test('one slow answer does not make a target slow', async () => {
       x.log.push({ ...last, seen: last.seen.map((one) => ({ ...one, span: { from: 0, to: 60_000 } })) })
     expect(x.callMs()).toBe(0)
   })
+})
+
+test('a call that is sent again has a nonce of its own, though few nonces suit its change', async () => {
+  const nonces: string[] = []
+  const around: NonNullable<ServerOptions['around']> = (handle) => async (request) => {
+    const nonce = request.headers.authorization?.split(';')[3]
+    const isAway = nonce !== undefined && nonces.push(nonce) % 2 === 1
+    return isAway ? { status: 429, headers: { 'retry-after': '0' }, body: '' } : handle(request)
+  }
+  const marked = changed(list(hmac('root')), { field: 'signature', operation: 'slash-1-removed' })
+  await foundIn({ around }, async ({ x }) => {
+    for (let at = 0; at < 60; at++) await x.call({ ...marked }, 'refused')
+  })
+  expect(nonces.length).toBeGreaterThan(20)
+  expect(new Set(nonces).size).toBe(nonces.length)
 })
 
 test('a signed body that is refused names its signature if such a body was accepted with another way to authorize', async () => {
