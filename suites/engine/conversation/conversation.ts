@@ -37,7 +37,7 @@ export type RunEvent =
   | { kind: 'case-ended'; outcome: CaseOutcome }
   /** The cases have made calls since the last such event: how many, and how long the answer to one took. In ms. */
   | { kind: 'calls-made'; calls: number; tookMs: number }
-  /** The model makes a call besides the cases: how many it has made, how many it makes at most and how many probably, and how long it may go on. */
+  /** The model makes calls besides the cases, told at times: how many it has made, how many it makes at most and how many probably, and how long it may go on. */
   | { kind: 'model-called'; calls: number; most: number; likely: number; leftMs: number }
 
 export type RunListener = (event: RunEvent) => void
