@@ -145,8 +145,10 @@ const hasNone = ({ reading }: SessionTable, { name }: Member): boolean => name =
 
 /** Whether a line's session lives, as one table says. */
 export function liveness(table: SessionTable, member: Member): 'live' | 'dead' | 'unknown' {
-  if (hasNone(table, member)) return 'live'
-  const { sessions, earlierLines, unclear } = userOf(table, member)
+  return hasNone(table, member) ? 'live' : livenessIn(userOf(table, member), member)
+}
+
+function livenessIn({ sessions, earlierLines, unclear }: User, member: Member): 'live' | 'dead' | 'unknown' {
   if (unclear !== null || earlierLines.some(({ line }) => line === member.line)) return 'unknown'
   const session = sessions.find(holds(member))
   if (session === undefined) return 'dead'
@@ -164,22 +166,36 @@ const begun = ({ name, besides, line }: Member, when: Span): Session => ({
 /** A new session, or a name used again: sessions/next-works, sessions/oldest-removed. */
 export function addSession(table: SessionTable, member: Member, when: Span): SessionTable {
   if (hasNone(table, member)) return table
+  const { unnamed, reusedName, reusedForAnother } = table.reading
   const user = userOf(table, member)
-  return withUser(table, member, shared(table, user, member, when))
+  const isNamed = member.name !== null || unnamed === 'one'
+  const isUsedAgain =
+    user.unclear === null && isNamed && user.sessions.some(({ name }) => isSameName(name, member.name))
+  // The readings differ only in what a name does that is used again.
+  const how = isUsedAgain ? `added, ${reusedName}, ${reusedForAnother}` : 'added'
+  return withUser(
+    table,
+    member,
+    shared(user, { member, when, how }, () => added(table, user, member, when)),
+  )
 }
 
-/** What the latest member did to a user, by what a reading says of names. */
-const latest = new WeakMap<User, { readonly member: Member; readonly when: Span; readonly next: Map<string, User> }>()
+interface Happened {
+  readonly member: Member
+  readonly when: Span | null
+  readonly how: string
+}
 
-/** Many tables agree about a user, so a session is added once for all of them. */
-function shared(table: SessionTable, user: User, member: Member, when: Span): User {
+/** What happened to a user last, and what came of it. */
+const latest = new WeakMap<User, Omit<Happened, 'how'> & { readonly next: Map<string, User> }>()
+
+/** Many tables agree about a user, so what happens to it is computed once for all of them, and they agree about it afterwards. */
+function shared(user: User, { member, when, how }: Happened, change: () => User): User {
   let known = latest.get(user)
   if (known?.member !== member || known.when !== when) known = { member, when, next: new Map() }
   latest.set(user, known)
-  const { unnamed, reusedName, reusedForAnother } = table.reading
-  const name = `${unnamed} ${reusedName} ${reusedForAnother}`
-  const next = known.next.get(name) ?? added(table, user, member, when)
-  known.next.set(name, next)
+  const next = known.next.get(how) ?? change()
+  known.next.set(how, next)
   return next
 }
 
@@ -189,9 +205,7 @@ function added({ reading, slackMs: slack }: SessionTable, user: User, member: Me
       ? addedWhileUnclear(user, user.unclear, member, when)
       : unclearUser(user, member.name, when)
   const isNamed = member.name !== null || reading.unnamed === 'one'
-  // Names may be compared in any case.
-  const wanted = lowered(member.name)
-  const same = ({ name }: Session): boolean => lowered(name) === wanted
+  const same = ({ name }: Session): boolean => isSameName(name, member.name)
   const ofName = isNamed ? user.sessions.filter(same) : []
   if (isAmbiguous(reading, ofName)) return unclearUser(user, member.name, when)
   const reuse = reuseOf(reading, ofName[0], member)
@@ -254,6 +268,10 @@ function unclearUser({ sessions, unclear }: User, name: string | null, when: Spa
 
 const lowered = (name: string | null): string | null => name?.toLowerCase() ?? null
 
+/** Names may be compared in any case. */
+const isSameName = (one: string | null, other: string | null): boolean =>
+  one === other || lowered(one) === lowered(other)
+
 /** Sixteen new sessions in a row, with new names, remove all others. */
 function addedWhileUnclear(user: User, { since, names }: Unclear, member: Member, when: Span): User {
   const name = lowered(member.name)
@@ -299,7 +317,8 @@ export function touchSession(table: SessionTable, member: Member, how: Touch, wh
   if (!isOfUser) return user.unclear === null ? table : withUser(table, member, unclearUser(user, null, when))
   const touched = (session: Session): Session =>
     holds(member)(session) ? { ...session, ...touchedAt(session, how, when) } : session
-  return withUser(table, member, { ...user, sessions: user.sessions.map(touched) })
+  const next = shared(user, { member, when, how }, () => ({ ...user, sessions: user.sessions.map(touched) }))
+  return withUser(table, member, next)
 }
 
 /** Learns from an answer about a session; null if it contradicts this table. */
@@ -311,11 +330,14 @@ export function observeSession(table: SessionTable, member: Member, seen: 'live'
   const earlierLine = user.earlierLines.find(({ line }) => line === member.line)
   if (earlierLine !== undefined) return withUser(table, member, earlierLineSeen(user, earlierLine, seen))
   const isSeen = holds(member)
-  const next =
-    seen === 'live'
-      ? { ...user, sessions: user.sessions.map((one) => (isSeen(one) ? { ...one, isDoubtful: false } : one)) }
-      : { ...user, sessions: user.sessions.filter((one) => !isSeen(one)), lost: user.lost - 1 }
-  return withUser(table, member, settled(next))
+  const next = shared(user, { member, when: null, how: seen }, () =>
+    settled(
+      seen === 'live'
+        ? { ...user, sessions: user.sessions.map((one) => (isSeen(one) ? { ...one, isDoubtful: false } : one)) }
+        : { ...user, sessions: user.sessions.filter((one) => !isSeen(one)), lost: user.lost - 1 },
+    ),
+  )
+  return withUser(table, member, next)
 }
 
 /** The earlier tokens of a joined session live as long as it does, or they are gone. */
@@ -382,7 +404,8 @@ export function saidOf(tables: Tables, member: Member): Said {
   const { said } = remembered(tables)
   const known = said.get(member.line)
   if (known !== undefined) return known
-  const words: Said = new Set(tables.map((table) => liveness(table, member)))
+  const ofUsers = new Set(tables.map((table) => (hasNone(table, member) ? null : userOf(table, member))))
+  const words: Said = new Set([...ofUsers].map((user) => (user === null ? 'live' : livenessIn(user, member))))
   said.set(member.line, words)
   return words
 }
