@@ -169,8 +169,10 @@ function answerTo(outgoing: http.ClientRequest, request: WireRequest, limits: Li
 
 function withLength(request: WireRequest): { [name: string]: string } {
   const { headers, body } = request
-  const isAnnounced = body.length > 0 && !isInChunks(request)
-  return { ...Object.fromEntries(headers), ...(isAnnounced ? { 'content-length': String(body.length) } : {}) }
+  const all: { [name: string]: string } = {}
+  for (const [name, value] of headers) all[name] = value
+  if (body.length > 0 && !isInChunks(request)) all['content-length'] = String(body.length)
+  return all
 }
 
 // Connections that are opened in advance, so that a call that needs a new one need not wait. Each carries only one

@@ -91,7 +91,15 @@ export function changesOfMistake({ signed = {}, cut, appended = {}, prepended = 
 }
 
 /** The change makes no sense for this call: its part is missing, or nothing would differ. */
-export class Unmakeable extends Error {}
+export class Unmakeable extends Error {
+  constructor(message: string) {
+    // It is thrown thousands of times, and tells no defect: where it was thrown is not needed, and takes as long as the rest.
+    const { stackTraceLimit } = Error
+    Error.stackTraceLimit = 0
+    super(message)
+    Error.stackTraceLimit = stackTraceLimit
+  }
+}
 
 const ofList =
   (write: (list: readonly Json[]) => Json) =>
