@@ -603,7 +603,7 @@ const addressOf = ({ addresses }: Core, step: CallStep) =>
 /** A step, and the call that it makes. */
 type Rendered = Pick<Seen, 'step' | 'call'>
 
-/** A change may have something to change in one nonce, and nothing in the next. */
+/** A change may have something to change with one nonce, and nothing with the next. */
 const mostNonces = 20
 
 /** Written and signed with another nonce. */

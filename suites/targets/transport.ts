@@ -169,8 +169,7 @@ function answerTo(outgoing: http.ClientRequest, request: WireRequest, limits: Li
 
 function withLength(request: WireRequest): { [name: string]: string } {
   const { headers, body } = request
-  const all: { [name: string]: string } = {}
-  for (const [name, value] of headers) all[name] = value
+  const all = Object.fromEntries(headers)
   if (body.length > 0 && !isInChunks(request)) all['content-length'] = String(body.length)
   return all
 }
