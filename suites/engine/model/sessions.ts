@@ -166,11 +166,9 @@ const begun = ({ name, besides, line }: Member, when: Span): Session => ({
 /** A new session, or a name used again: sessions/next-works, sessions/oldest-removed. */
 export function addSession(table: SessionTable, member: Member, when: Span): SessionTable {
   if (hasNone(table, member)) return table
-  const { unnamed, reusedName, reusedForAnother } = table.reading
+  const { reusedName, reusedForAnother } = table.reading
   const user = userOf(table, member)
-  const isNamed = member.name !== null || unnamed === 'one'
-  const isUsedAgain =
-    user.unclear === null && isNamed && user.sessions.some(({ name }) => isSameName(name, member.name))
+  const isUsedAgain = user.unclear === null && sessionsOfName(table, user, member).length > 0
   // The readings differ only in what a name does that is used again.
   const how = isUsedAgain ? `added, ${reusedName}, ${reusedForAnother}` : 'added'
   return withUser(
@@ -199,14 +197,13 @@ function shared(user: User, { member, when, how }: Happened, change: () => User)
   return next
 }
 
-function added({ reading, slackMs: slack }: SessionTable, user: User, member: Member, when: Span): User {
+function added(table: SessionTable, user: User, member: Member, when: Span): User {
+  const { reading, slackMs: slack } = table
   if (user.unclear !== null)
     return when.from > user.unclear.since + slack
       ? addedWhileUnclear(user, user.unclear, member, when)
       : unclearUser(user, member.name, when)
-  const isNamed = member.name !== null || reading.unnamed === 'one'
-  const same = ({ name }: Session): boolean => isSameName(name, member.name)
-  const ofName = isNamed ? user.sessions.filter(same) : []
+  const ofName = sessionsOfName(table, user, member)
   if (isAmbiguous(reading, ofName)) return unclearUser(user, member.name, when)
   const reuse = reuseOf(reading, ofName[0], member)
   const uncertain = reuse === 'adds' ? undefined : ofName.find(({ isDoubtful }) => isDoubtful)
@@ -218,8 +215,7 @@ function added({ reading, slackMs: slack }: SessionTable, user: User, member: Me
     const next = { ...session, created, lines: [...lines, member.line] }
     return { ...user, sessions: user.sessions.map((one) => (one === joined ? next : one)) }
   }
-  const kept =
-    reuse === 'replaces' && ofName.length > 0 ? { ...user, sessions: user.sessions.filter((one) => !same(one)) } : user
+  const kept = reuse === 'replaces' ? { ...user, sessions: user.sessions.filter((one) => !ofName.includes(one)) } : user
   const next = { ...kept, sessions: [...kept.sessions, session] }
   if (!isFull(kept)) return next
   // Of sessions that were created at once, the server may have created this one first.
@@ -268,9 +264,12 @@ function unclearUser({ sessions, unclear }: User, name: string | null, when: Spa
 
 const lowered = (name: string | null): string | null => name?.toLowerCase() ?? null
 
-/** Names may be compared in any case. */
-const isSameName = (one: string | null, other: string | null): boolean =>
-  one === other || lowered(one) === lowered(other)
+/** The sessions that a new one of this name may be the same as. Names may be compared in any case. */
+function sessionsOfName({ reading }: SessionTable, { sessions }: User, member: Member): readonly Session[] {
+  if (member.name === null && reading.unnamed !== 'one') return []
+  const wanted = lowered(member.name)
+  return sessions.filter(({ name }) => lowered(name) === wanted)
+}
 
 /** Sixteen new sessions in a row, with new names, remove all others. */
 function addedWhileUnclear(user: User, { since, names }: Unclear, member: Member, when: Span): User {
