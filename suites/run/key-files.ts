@@ -1,4 +1,4 @@
-/** Where runs record the keys that they create. */
+/** Where runs record the keys that they create. Apart from keys.ts: `serve` looks only whether there is a record, and to load the rest takes longer than its start. */
 import { createHash } from 'node:crypto'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
