@@ -314,7 +314,7 @@ const leastShrinkMs = 7000
 /** This long before the end, and after it, is near it. In ms. */
 const nearEndMs = 15_000
 
-/** The same steps in another form; null if there is none. */
+/** The same steps in another form; null if they have no other. */
 type Variation = (steps: readonly Step[]) => Step[] | null
 
 /** With fewer refreshes and words of scope, the keys that a reader knows, and plain nonces and params, as far as the finding is still seen. */
